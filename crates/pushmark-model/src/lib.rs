@@ -1,0 +1,3 @@
+//! The vocabulary of pushmark: plain data, no I/O, no clock.
+
+pub mod stamp;
