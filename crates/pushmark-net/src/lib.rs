@@ -1,1 +1,31 @@
-//! placeholder
+//! The ground under pushmark's loops: readiness, time, timers, connections and bytes.
+//!
+//! The only crate with sockets on the hot path. It knows no protocol and no message: `load`
+//! and `server` each run one loop a thread over these parts, and share nothing else.
+//!
+//! `unsafe` is confined to [`stamps`] and [`sockopt`], the two places where the system offers
+//! something neither std, rustix nor socket2 hand out.
+
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod limits;
+pub mod listener;
+pub mod poller;
+pub mod slab;
+#[allow(unsafe_code)]
+pub mod sockopt;
+#[allow(unsafe_code)]
+pub mod stamps;
+pub mod stream;
+pub mod waker;
+pub mod wheel;
+
+pub use clock::{Clock, Nanos};
+pub use listener::Listener;
+pub use poller::{Interest, Poller, Ready, set_timer_slack_1ns};
+pub use slab::Slab;
+pub use sockopt::TcpInfo;
+pub use stream::{Link, Read};
+pub use waker::Waker;
+pub use wheel::Wheel;

@@ -1,0 +1,66 @@
+//! The system's clocks. The only file of the workspace's hot path that asks for the time.
+//!
+//! Instants are nanoseconds of `CLOCK_MONOTONIC`, not of an arbitrary origin, because the
+//! stamps of other processes on the same host are compared with them.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds: an instant of `CLOCK_MONOTONIC`, or a span, as the name says.
+pub type Nanos = u64;
+
+/// The host's clocks; it has no state of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock;
+
+impl Clock {
+    /// Now, on `CLOCK_MONOTONIC`.
+    pub fn now() -> Nanos {
+        nanos(ClockId::Monotonic)
+    }
+
+    /// Now, on `CLOCK_REALTIME`: nanoseconds since 1970. Never subtract it from [`Clock::now`].
+    pub fn realtime() -> Nanos {
+        nanos(ClockId::Realtime)
+    }
+
+    /// REALTIME − MONOTONIC in nanoseconds; a step of it marks a run.
+    ///
+    /// The wall clock is read between two readings of the monotonic one, and the closest of
+    /// three pairs is taken, so that being descheduled in between does not look like a step.
+    pub fn realtime_minus_monotonic_ns() -> i64 {
+        (0..3)
+            .map(|_| {
+                let before = Clock::now();
+                let realtime = Clock::realtime();
+                let after = Clock::now();
+                let midpoint = before + (after - before) / 2;
+                (after - before, realtime as i64 - midpoint as i64)
+            })
+            .min()
+            .map(|(_, offset_ns)| offset_ns)
+            .expect("three readings")
+    }
+}
+
+fn nanos(clock: ClockId) -> Nanos {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_does_not_run_backwards() {
+        let first = Clock::now();
+        assert!(Clock::now() >= first);
+    }
+
+    #[test]
+    fn the_offset_joins_both_clocks() {
+        let there = Clock::now() as i64 + Clock::realtime_minus_monotonic_ns();
+        let off_ns = Clock::realtime() as i64 - there;
+        assert!(off_ns.abs() < 1_000_000_000, "{off_ns} ns apart");
+    }
+}
