@@ -1,3 +1,32 @@
-//! The vocabulary of pushmark: plain data, no I/O, no clock.
+//! The vocabulary of pushmark: plain data, no I/O, no clock, nothing of its own crates.
+//!
+//! One word, one meaning:
+//!
+//! | word | means |
+//! |---|---|
+//! | [`Transport`](transport::Transport) | how a client hears: poll, long-poll, stream, sse, websocket |
+//! | target | what is measured, by URL templates; a *server* is a target kept in `servers/` |
+//! | channel, subscription, room | a topic; a client's wish to hear it; a channel used for chat |
+//! | publication, delivery | one message published on a channel; its arrival at one subscriber |
+//! | due, sent, received | when the schedule planned a publication; when it was written; when it had arrived whole |
+//! | emitter, publisher | publishes from inside the server every interval; publishes from outside on an open schedule |
+//! | [`Scenario`](scenario::Scenario) | what a user asks of one crowd |
+//! | arm | one transport of a case, with its own crowd and a fresh server |
+//! | [`Plan`](plan::Plan), [`ShardPlan`](plan::ShardPlan) | a case with every number filled in and the seed fixed; one thread's share |
+//! | [`Record`](record::Record) | what a shard measured in one interval |
+//! | [`Run`](run::Run) | the kept result of one case |
+//! | generator, agent | pushmark's own side; one generator process |
 
+pub mod draw;
+pub mod frame;
+pub mod histogram;
+pub mod metrics;
+pub mod plan;
+pub mod record;
+pub mod run;
+pub mod scenario;
+pub mod schedule;
 pub mod stamp;
+pub mod template;
+pub mod transport;
+pub mod units;

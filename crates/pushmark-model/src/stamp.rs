@@ -204,7 +204,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn stamp(sequence: u64) -> Stamp {
-        Stamp { nonce: 123_456, publisher: 7, channel: 42, sequence, due_us: 9_000_000_000, sent_us: 9_000_000_123 }
+        Stamp {
+            nonce: 123_456,
+            publisher: 7,
+            channel: 42,
+            sequence,
+            due_us: 9_000_000_000,
+            sent_us: 9_000_000_123,
+        }
     }
 
     fn payload(sequence: u64, size: usize) -> Vec<u8> {

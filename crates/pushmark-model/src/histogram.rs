@@ -1,0 +1,334 @@
+//! A distribution of durations that may be negative, and percentiles over what was expected.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+use crate::run::Latency;
+
+/// One hour in µs: the largest value told apart.
+pub const HIGHEST_US: u64 = 3_600_000_000;
+
+/// Values ≥ 0 and magnitudes of values < 0, in µs, three significant digits up to one hour.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    positive: Histogram<u64>,
+    // Almost always empty: made on the first negative value.
+    negative: Option<Box<Histogram<u64>>>,
+    over_1h: u64,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Distribution { positive: empty(), negative: None, over_1h: 0 }
+    }
+}
+
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are valid")
+}
+
+impl Distribution {
+    /// Records a difference of two instants in ns (kept as µs, rounded toward zero).
+    #[inline]
+    pub fn record_ns(&mut self, from_ns: u64, to_ns: u64) {
+        if to_ns >= from_ns {
+            self.record_us((to_ns - from_ns) / 1_000);
+        } else {
+            self.record_negative_us((from_ns - to_ns).div_ceil(1_000));
+        }
+    }
+
+    /// Records a value ≥ 0.
+    #[inline]
+    pub fn record_us(&mut self, value_us: u64) {
+        self.record_many_us(value_us, 1);
+    }
+
+    /// Records a value ≥ 0 several times.
+    #[inline]
+    pub fn record_many_us(&mut self, value_us: u64, times: u64) {
+        if value_us > HIGHEST_US {
+            self.over_1h += times;
+        }
+        self.positive.saturating_record_n(value_us.min(HIGHEST_US), times);
+    }
+
+    /// Records a value < 0 by its magnitude.
+    #[cold]
+    pub fn record_negative_us(&mut self, magnitude_us: u64) {
+        self.negative
+            .get_or_insert_with(|| Box::new(empty()))
+            .saturating_record(magnitude_us.min(HIGHEST_US));
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.positive.len() + self.negative_count()
+    }
+
+    /// Values below 0.
+    pub fn negative_count(&self) -> u64 {
+        self.negative.as_ref().map_or(0, |n| n.len())
+    }
+
+    /// Values above one hour.
+    pub fn over_1h(&self) -> u64 {
+        self.over_1h
+    }
+
+    /// Adds another distribution; the order of additions never shows.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.positive.add(&other.positive).expect("equal bounds");
+        if let Some(theirs) = &other.negative {
+            self.negative.get_or_insert_with(|| Box::new(empty())).add(&**theirs).expect("equal bounds");
+        }
+        self.over_1h += other.over_1h;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        if !self.positive.is_empty() {
+            self.positive.reset();
+        }
+        self.negative = None;
+        self.over_1h = 0;
+    }
+
+    /// The value at `rank` (from 1) among the recorded, µs.
+    pub fn value_at_rank(&self, rank: u64) -> Option<i64> {
+        if rank == 0 || rank > self.count() {
+            return None;
+        }
+        let negative = self.negative_count();
+        if rank <= negative {
+            // Ranks run from the largest magnitude down.
+            let from_low = negative - rank + 1;
+            let histogram = self.negative.as_ref().expect("negative_count > 0");
+            return Some(-(at_rank(histogram, from_low) as i64));
+        }
+        Some(at_rank(&self.positive, rank - negative) as i64)
+    }
+
+    /// The `quantile` of the recorded, µs.
+    pub fn quantile(&self, quantile: f64) -> Option<i64> {
+        self.value_at_rank(rank_of(quantile, self.count()))
+    }
+
+    /// Smallest and largest recorded, µs.
+    pub fn extremes(&self) -> Option<(i64, i64)> {
+        (self.count() > 0).then(|| {
+            let low = match &self.negative {
+                Some(n) if !n.is_empty() => -(n.max() as i64),
+                _ => self.positive.min() as i64,
+            };
+            let high = if self.positive.is_empty() {
+                -(self.negative.as_ref().map_or(0, |n| n.min()) as i64)
+            } else {
+                self.positive.max() as i64
+            };
+            (low, high)
+        })
+    }
+
+    /// Mean from the buckets, µs, so that merged parts agree with the whole.
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| {
+            let positive = self.positive.mean() * self.positive.len() as f64;
+            let negative = self.negative.as_ref().map_or(0.0, |n| n.mean() * n.len() as f64);
+            (positive - negative) / count as f64
+        })
+    }
+
+    /// The histogram of values ≥ 0 (for interval logs).
+    pub fn positive(&self) -> &Histogram<u64> {
+        &self.positive
+    }
+
+    /// `(positive, negative)` as base64 of compressed HdrHistogram V2; empty text where empty.
+    pub fn encoded(&self) -> (String, String) {
+        let encode = |h: &Histogram<u64>| {
+            let mut bytes = Vec::new();
+            if !h.is_empty() {
+                V2DeflateSerializer::new().serialize(h, &mut bytes).expect("writing to memory");
+            }
+            STANDARD.encode(bytes)
+        };
+        (encode(&self.positive), self.negative.as_ref().map_or(String::new(), |n| encode(n)))
+    }
+
+    /// Reads what [`Distribution::encoded`] wrote. `None` where the text is not that.
+    pub fn decode(positive: &str, negative: &str, over_1h: u64) -> Option<Distribution> {
+        let decode = |text: &str| -> Option<Histogram<u64>> {
+            let mut histogram = empty();
+            if !text.is_empty() {
+                let bytes = STANDARD.decode(text).ok()?;
+                let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+                histogram.add(&read).ok()?;
+            }
+            Some(histogram)
+        };
+        let negative = decode(negative)?;
+        Some(Distribution {
+            positive: decode(positive)?,
+            negative: (!negative.is_empty()).then(|| Box::new(negative)),
+            over_1h,
+        })
+    }
+
+    /// Summarises over `expected` values, of which those not recorded count as infinite.
+    ///
+    /// p99 is given from 100 `publications`, p99.9 from 1,000 (deliveries of one broadcast
+    /// are not independent). `at_least_us` is what a value among the missing is known to exceed.
+    pub fn summary(&self, expected: u64, publications: u64, at_least_us: u64) -> Latency {
+        let count = self.count();
+        let expected = expected.max(count);
+        let mut latency = self.percentiles(expected, publications, at_least_us as i64);
+        if expected > count && count > 0 {
+            let mut arrived = self.percentiles(count, publications, 0);
+            (arrived.histogram, arrived.histogram_negative) = Default::default();
+            latency.delivered_only = Some(Box::new(arrived));
+        }
+        latency
+    }
+
+    /// Summarises values none of which can be missing.
+    pub fn summary_of_all(&self) -> Latency {
+        self.percentiles(self.count(), u64::MAX, 0)
+    }
+
+    fn percentiles(&self, expected: u64, publications: u64, at_least_us: i64) -> Latency {
+        let at = |quantile: f64, needs: u64| -> (Option<i64>, Option<i64>) {
+            if expected == 0 || publications < needs {
+                return (None, None);
+            }
+            match self.value_at_rank(rank_of(quantile, expected)) {
+                Some(value) => (Some(value), None),
+                None => (None, Some(at_least_us)),
+            }
+        };
+        let (p50_us, p50_at_least_us) = at(0.50, 0);
+        let (p90_us, p90_at_least_us) = at(0.90, 0);
+        let (p99_us, p99_at_least_us) = at(0.99, 100);
+        let (p999_us, p999_at_least_us) = at(0.999, 1_000);
+        let (histogram, histogram_negative) = self.encoded();
+        Latency {
+            count: self.count(),
+            negative: self.negative_count(),
+            over_1h: self.over_1h,
+            min_us: self.extremes().map(|e| e.0),
+            p50_us,
+            p90_us,
+            p99_us,
+            p999_us,
+            p50_at_least_us,
+            p90_at_least_us,
+            p99_at_least_us,
+            p999_at_least_us,
+            max_us: self.extremes().map(|e| e.1),
+            mean_us: self.mean(),
+            delivered_only: None,
+            histogram,
+            histogram_negative,
+        }
+    }
+}
+
+/// The rank (from 1) of a quantile among `count` values.
+fn rank_of(quantile: f64, count: u64) -> u64 {
+    // A hair below, so that 0.9 of 10 is the ninth value, not the tenth.
+    ((quantile * count as f64 - 1e-9).ceil() as u64).clamp(1, count.max(1))
+}
+
+fn at_rank(histogram: &Histogram<u64>, rank: u64) -> u64 {
+    let mut seen = 0;
+    for step in histogram.iter_recorded() {
+        seen += step.count_since_last_iteration();
+        if seen >= rank {
+            return step.value_iterated_to().min(histogram.max());
+        }
+    }
+    histogram.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[i64]) -> Distribution {
+        let mut d = Distribution::default();
+        for &v in values {
+            if v < 0 { d.record_negative_us(v.unsigned_abs()) } else { d.record_us(v as u64) }
+        }
+        d
+    }
+
+    #[test]
+    fn zero_is_a_value() {
+        let d = of(&[0, 0, 0, 10]);
+        assert_eq!((d.count(), d.quantile(0.5), d.extremes()), (4, Some(0), Some((0, 10))));
+    }
+
+    #[test]
+    fn negative_values_are_shown_and_ordered() {
+        let d = of(&[-5, -3, 2, 7]);
+        let ranks: Vec<_> = (1..=4).map(|r| d.value_at_rank(r).unwrap()).collect();
+        assert_eq!(ranks, [-5, -3, 2, 7]);
+        assert_eq!((d.negative_count(), d.mean(), d.extremes()), (2, Some(0.25), Some((-5, 7))));
+    }
+
+    #[test]
+    fn a_nanosecond_before_is_negative_not_zero() {
+        let mut d = Distribution::default();
+        d.record_ns(1_000, 999);
+        assert_eq!((d.negative_count(), d.quantile(0.5)), (1, Some(-1)));
+    }
+
+    #[test]
+    fn a_percentile_among_the_missing_is_absent() {
+        let d = of(&[1; 98]);
+        let latency = d.summary(100, 1_000, 2_000_000);
+        assert_eq!((latency.p50_us, latency.p90_us), (Some(1), Some(1)));
+        assert_eq!((latency.p99_us, latency.p99_at_least_us), (None, Some(2_000_000)));
+        assert_eq!(latency.delivered_only.unwrap().p99_us, Some(1));
+    }
+
+    #[test]
+    fn too_few_publications_support_no_tail() {
+        let latency = of(&[1; 10_000]).summary(10_000, 99, 1);
+        assert_eq!((latency.p99_us, latency.p99_at_least_us, latency.p90_us), (None, None, Some(1)));
+    }
+
+    #[test]
+    fn over_an_hour_is_counted() {
+        let d = of(&[HIGHEST_US as i64 + 1]);
+        assert_eq!((d.over_1h(), d.count()), (1, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn shards_merge_bit_for_bit(values in prop::collection::vec(-1_000i64..4_000_000_000, 1..300)) {
+            let whole = of(&values);
+            for shards in [1usize, 2, 7] {
+                let mut merged = Distribution::default();
+                for shard in 0..shards {
+                    let part: Vec<_> = values.iter().copied().skip(shard).step_by(shards).collect();
+                    merged.merge(&of(&part));
+                }
+                prop_assert_eq!(whole.encoded(), merged.encoded());
+                prop_assert_eq!(whole.over_1h(), merged.over_1h());
+                prop_assert_eq!(whole.mean(), merged.mean());
+            }
+        }
+
+        #[test]
+        fn encoding_reads_back(values in prop::collection::vec(-1_000i64..4_000_000, 0..100)) {
+            let whole = of(&values);
+            let (positive, negative) = whole.encoded();
+            prop_assert_eq!(Distribution::decode(&positive, &negative, 0).unwrap().encoded(), (positive, negative));
+        }
+    }
+}

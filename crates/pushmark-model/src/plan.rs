@@ -1,0 +1,521 @@
+//! `Plan`: a case with every number filled in and the seed fixed; `ShardPlan`: one thread's share.
+//!
+//! Nothing here is a default any more. An agent gets the plan and its exact fraction and
+//! needs nothing else: whatever is drawn is computed from the seed.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::draw::{Draw, Purpose};
+use crate::schedule::{Arrivals, Ramp, Schedule};
+use crate::template::{ClientFields, Template};
+use crate::transport::Transport;
+
+/// The schema of a plan.
+pub const SCHEMA: &str = "pushmark.plan/1";
+
+/// A case, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The scenario's name.
+    pub name: String,
+    /// What the scenario shows.
+    pub analysis: String,
+    /// Where all draws come from.
+    pub seed: u64,
+    /// The arms in the order they run (drawn).
+    pub arms: Vec<ArmPlan>,
+}
+
+/// One transport with its own crowd.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArmPlan {
+    /// How its clients hear.
+    pub transport: Transport,
+    /// The name of the server, or the target's origin.
+    pub target: String,
+    /// Nonce of its stamps.
+    pub nonce: u32,
+    /// Seed of everything drawn in this arm (the same for all arms: crowds are alike).
+    pub seed: u64,
+    /// Where and how a client subscribes.
+    pub subscribe: Subscribe,
+    /// Where publications go; absent for emitters, peers and observed targets.
+    pub publish: Option<Publish>,
+    /// Size of the crowd.
+    pub connections: u64,
+    /// How it arrives.
+    pub ramp: Ramp,
+    /// The phases, from the arm's start.
+    pub phases: Phases,
+    /// A delivery later than this after due is late.
+    pub deadline_ns: u64,
+    /// How pollers poll.
+    pub poll: PollPlan,
+    /// Longest a long poll is held.
+    pub hold_ns: u64,
+    /// Whether a connection carries more than one answer.
+    pub keep_alive: bool,
+    /// TCP connect.
+    pub connect_timeout_ns: u64,
+    /// From connected to the response head, where the transport answers at once.
+    pub handshake_timeout_ns: u64,
+    /// Longest silence of a subscribed connection; absent: none.
+    pub idle_timeout_ns: Option<u64>,
+    /// What a lost client does.
+    pub reconnect: Reconnect,
+    /// Who hears what.
+    pub subscriptions: Subscriptions,
+    /// What is published; absent for observed targets.
+    pub publisher: Option<PublisherPlan>,
+    /// A connection in so many carries kernel receive stamps; 0: none.
+    pub stamp_sample: u32,
+    /// Source addresses to rotate over; empty: the system's choice.
+    pub sources: Vec<IpAddr>,
+    /// Channels whose newest value replaces older ones: skipped ones are superseded, not missing.
+    pub latest_value: bool,
+    /// Per-client identities. Not written into results: they may be secrets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clients: Option<ClientFields>,
+    /// A target's own timestamps (`[target.stamp]`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target_stamp: Option<TargetStamp>,
+}
+
+/// Where and how a client subscribes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Subscribe {
+    /// Host as written (name, IPv4, IPv6 without brackets).
+    pub host: String,
+    /// Port; absent: the one the started server was given.
+    pub port: Option<u16>,
+    /// https or wss.
+    pub tls: bool,
+    /// Path and query.
+    pub path: Template,
+    /// Header lines added to each request.
+    pub headers: Vec<(String, Template)>,
+    /// WebSocket subprotocol to offer; empty: none.
+    pub subprotocol: String,
+    /// WebSocket messages sent after open.
+    pub after_open: Vec<Template>,
+    /// Text that says the subscription stands.
+    pub ready: Option<String>,
+    /// WebSocket messages sent periodically.
+    pub every: Vec<Every>,
+    /// WebSocket messages answered: when exactly `on` arrives, `send` goes out.
+    pub answer: Vec<Answer>,
+    /// Where a long poll's (or poll's) next cursor comes from.
+    pub cursor: Cursor,
+    /// Cookies are kept per client and sent back.
+    pub cookies: bool,
+    /// Answers carry everything since the cursor, not only the latest (poll).
+    pub resumes: bool,
+}
+
+/// A periodic application heartbeat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Every {
+    /// Period.
+    pub after_ns: u64,
+    /// Text to send.
+    pub send: String,
+}
+
+/// A fixed answer to a fixed text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The whole text message to answer.
+    pub on: String,
+    /// Text to send.
+    pub send: String,
+}
+
+/// Where a resume cursor is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cursor {
+    /// The target has none.
+    None,
+    /// A response header.
+    Header(String),
+    /// A JSON pointer (RFC 6901) into the answer.
+    Json(String),
+}
+
+/// Where publications go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Publish {
+    /// Request method.
+    pub method: String,
+    /// Host as written.
+    pub host: String,
+    /// Port; absent: the started server's.
+    pub port: Option<u16>,
+    /// https.
+    pub tls: bool,
+    /// Path and query.
+    pub path: Template,
+    /// Header lines.
+    pub headers: Vec<(String, Template)>,
+    /// Body with `{message}`.
+    pub body: Template,
+}
+
+/// Lengths of the phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    /// The crowd arrives.
+    pub ramp_ns: u64,
+    /// Nothing is published.
+    pub settle_ns: u64,
+    /// Published, not counted.
+    pub warmup_ns: u64,
+    /// Counted.
+    pub measure_ns: u64,
+    /// Nothing new is due; late ones may arrive.
+    pub drain_ns: u64,
+}
+
+impl Phases {
+    /// When publishing starts.
+    pub fn warmup_start_ns(&self) -> u64 {
+        self.ramp_ns + self.settle_ns
+    }
+    /// When counting starts.
+    pub fn measure_start_ns(&self) -> u64 {
+        self.warmup_start_ns() + self.warmup_ns
+    }
+    /// When publishing ends.
+    pub fn measure_end_ns(&self) -> u64 {
+        self.measure_start_ns() + self.measure_ns
+    }
+    /// When the arm ends.
+    pub fn end_ns(&self) -> u64 {
+        self.measure_end_ns() + self.drain_ns
+    }
+    /// Names, starts and ends, in order, ns from the arm's start.
+    pub fn spans(&self) -> [(&'static str, u64, u64); 5] {
+        let (settle, warmup) = (self.ramp_ns, self.warmup_start_ns());
+        let (measure, drain) = (self.measure_start_ns(), self.measure_end_ns());
+        [
+            ("ramp", 0, settle),
+            ("settle", settle, warmup),
+            ("warmup", warmup, measure),
+            ("measure", measure, drain),
+            ("drain", drain, self.end_ns()),
+        ]
+    }
+}
+
+/// How pollers poll.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PollPlan {
+    /// Grid of due instants.
+    pub interval_ns: u64,
+    /// Each gap is drawn uniform on [1 − jitter, 1 + jitter] × interval; 0: fixed.
+    pub jitter: f64,
+    /// The closed variant: the interval starts at the answer.
+    pub after_answer: bool,
+    /// First polls are spread over the interval by the seed; else all at once.
+    pub random_phase: bool,
+    /// Send If-None-Match.
+    pub conditional: bool,
+    /// The interval follows the news: halved after an answer with news, doubled after one without, within these bounds.
+    pub adaptive: Option<(u64, u64)>,
+}
+
+/// What a lost client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reconnect {
+    /// Stays away.
+    None,
+    /// Comes back after a delay drawn from 0 to min(max, base × 2ⁿ).
+    FullJitter {
+        /// First bound.
+        base_ns: u64,
+        /// Largest bound.
+        max_ns: u64,
+    },
+}
+
+/// Who hears what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscriptions {
+    /// M: channels of the arm, named `c0` … or by `names`.
+    pub channels: u32,
+    /// K: channels of a connection, drawn from the seed.
+    pub per_connection: u32,
+    /// Rooms of this size instead: connection i sits in room i ÷ size; a room is a channel.
+    pub room_size: Option<u32>,
+    /// Channel names of a foreign target; empty: `c0`, `c1`, ….
+    pub names: Vec<String>,
+}
+
+/// What is published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublisherPlan {
+    /// Who publishes.
+    pub mode: Mode,
+    /// Mean gap of one channel's publications, ns.
+    pub interval_ns: f64,
+    /// Constant or Poisson.
+    pub arrivals: Arrivals,
+    /// Channels start together instead of at seeded phases.
+    pub aligned: bool,
+    /// Most publisher connections (external).
+    pub connections: u32,
+    /// Payload sizes.
+    pub size: Size,
+    /// Publications a channel; absent: until measure ends.
+    pub count: Option<u64>,
+    /// A publication without an answer for so long has failed.
+    pub timeout_ns: u64,
+}
+
+/// Who publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// pushmark, by POST, on an open schedule.
+    External,
+    /// The server itself, every interval.
+    Emitter,
+    /// The clients, over their own connections.
+    Peer,
+}
+
+/// Payload size, stamp included, framing not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Size {
+    /// All alike.
+    Fixed(u32),
+    /// Drawn uniform, both ends included.
+    Uniform(u32, u32),
+}
+
+impl Size {
+    /// The size of a publication.
+    pub fn of(&self, seed: u64, channel: u32, sequence: u64) -> usize {
+        match *self {
+            Size::Fixed(size) => size as usize,
+            Size::Uniform(low, high) => {
+                let mut draw = Draw::new(seed, Purpose::Size, u64::from(channel) << 40 ^ sequence);
+                (u64::from(low) + draw.below(u64::from(high - low) + 1)) as usize
+            }
+        }
+    }
+
+    /// The largest size.
+    pub fn max(&self) -> usize {
+        match *self {
+            Size::Fixed(size) => size as usize,
+            Size::Uniform(_, high) => high as usize,
+        }
+    }
+}
+
+/// A target's own timestamps in its messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetStamp {
+    /// JSON pointer to the timestamp.
+    pub json: String,
+    /// How many ns one unit is (`ms`: 1,000,000), Unix epoch.
+    pub unit_ns: u64,
+}
+
+impl ArmPlan {
+    /// The channels of a connection, ascending.
+    pub fn channels_of(&self, connection: u64) -> Vec<u32> {
+        let s = &self.subscriptions;
+        match s.room_size {
+            // Rooms fill in order of arrival; shards are dealt, so no room sits on one shard.
+            Some(size) => vec![(connection / u64::from(size)) as u32],
+            None if s.per_connection >= s.channels => (0..s.channels).collect(),
+            None => {
+                Draw::new(self.seed, Purpose::Subscriptions, connection).choose(s.per_connection, s.channels)
+            }
+        }
+    }
+
+    /// The name of a channel.
+    pub fn channel_name(&self, channel: u32) -> String {
+        self.subscriptions.names.get(channel as usize).cloned().unwrap_or_else(|| format!("c{channel}"))
+    }
+
+    /// The schedule of a channel; times are ns from the arm's start.
+    ///
+    /// # Panics
+    /// If nothing is published in this arm.
+    pub fn schedule(&self, channel: u32) -> Schedule {
+        let publisher = self.publisher.as_ref().expect("an arm that publishes");
+        Schedule::new(
+            publisher.arrivals,
+            publisher.interval_ns,
+            (self.phases.warmup_start_ns(), self.phases.measure_end_ns()),
+            self.channel_phase_ns(channel),
+            publisher.count,
+            self.seed,
+            channel,
+        )
+    }
+
+    /// The seeded delay of a channel's first publication.
+    pub fn channel_phase_ns(&self, channel: u32) -> u64 {
+        match &self.publisher {
+            Some(p) if !p.aligned && p.arrivals == Arrivals::Constant => {
+                (Draw::new(self.seed, Purpose::ChannelPhase, u64::from(channel)).unit() * p.interval_ns)
+                    as u64
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// One thread's share of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShardPlan {
+    /// The whole arm.
+    pub arm: ArmPlan,
+    /// This shard's number.
+    pub shard: u32,
+    /// All shards.
+    pub shards: u32,
+    /// The arm's start, ns of the shared monotonic clock.
+    pub start_ns: u64,
+    /// Where subscribers connect (resolved before the run).
+    pub subscribe_to: SocketAddr,
+    /// Where publications go.
+    pub publish_to: Option<SocketAddr>,
+    /// The port of a started server, for templates.
+    pub port: u16,
+}
+
+impl ShardPlan {
+    /// The connections of this shard, ascending: a seeded deal of the crowd, so that neither
+    /// order of arrival nor rooms line up with threads. Every connection is in exactly one shard.
+    pub fn connections(&self) -> Vec<u64> {
+        if self.shards == 1 {
+            return (0..self.arm.connections).collect();
+        }
+        let mut order: Vec<u64> = (0..self.arm.connections).collect();
+        Draw::new(self.arm.seed, Purpose::Shard, 0).shuffle(&mut order);
+        let mut mine: Vec<u64> =
+            order.into_iter().skip(self.shard as usize).step_by(self.shards as usize).collect();
+        mine.sort_unstable();
+        mine
+    }
+
+    /// Whether this shard publishes a channel.
+    pub fn publishes(&self, channel: u32) -> bool {
+        channel % self.shards == self.shard
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::schedule::RampStep;
+
+    pub(crate) fn arm() -> ArmPlan {
+        ArmPlan {
+            transport: Transport::Sse,
+            target: "builtin".into(),
+            nonce: 1,
+            seed: 42,
+            subscribe: Subscribe {
+                host: "127.0.0.1".into(),
+                port: None,
+                tls: false,
+                path: Template::parse("/sse?channel={channels}").unwrap(),
+                headers: vec![],
+                subprotocol: String::new(),
+                after_open: vec![],
+                ready: None,
+                every: vec![],
+                answer: vec![],
+                cursor: Cursor::None,
+                cookies: false,
+                resumes: false,
+            },
+            publish: None,
+            connections: 100,
+            ramp: Ramp { steps: vec![RampStep { to: 100, over_ns: 1_000 }] },
+            phases: Phases { ramp_ns: 1, settle_ns: 2, warmup_ns: 3, measure_ns: 4, drain_ns: 5 },
+            deadline_ns: 5,
+            poll: PollPlan {
+                interval_ns: 1_000_000_000,
+                jitter: 0.0,
+                after_answer: false,
+                random_phase: true,
+                conditional: false,
+                adaptive: None,
+            },
+            hold_ns: 1,
+            keep_alive: true,
+            connect_timeout_ns: 1,
+            handshake_timeout_ns: 1,
+            idle_timeout_ns: None,
+            reconnect: Reconnect::None,
+            subscriptions: Subscriptions { channels: 50, per_connection: 3, room_size: None, names: vec![] },
+            publisher: None,
+            stamp_sample: 64,
+            sources: vec![],
+            latest_value: false,
+            clients: None,
+            target_stamp: None,
+        }
+    }
+
+    fn shard(shard: u32, shards: u32) -> ShardPlan {
+        let address = "127.0.0.1:1".parse().unwrap();
+        ShardPlan { arm: arm(), shard, shards, start_ns: 0, subscribe_to: address, publish_to: None, port: 1 }
+    }
+
+    #[test]
+    fn shards_share_the_crowd_exactly() {
+        for shards in [1, 2, 3, 7] {
+            let mut all: Vec<u64> = (0..shards).flat_map(|s| shard(s, shards).connections()).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..100).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_connection_hears_k_distinct_channels() {
+        for connection in 0..100 {
+            let channels = arm().channels_of(connection);
+            assert_eq!(channels.len(), 3);
+            assert!(channels.windows(2).all(|w| w[0] < w[1]) && channels[2] < 50);
+        }
+    }
+
+    #[test]
+    fn rooms_hold_their_size() {
+        let mut arm = arm();
+        arm.subscriptions.room_size = Some(20);
+        let mut people = [0; 5];
+        (0..100).for_each(|c| people[arm.channels_of(c)[0] as usize] += 1);
+        assert_eq!(people, [20; 5]);
+    }
+
+    #[test]
+    fn phases_follow_each_other() {
+        let spans = arm().phases.spans();
+        assert!(spans.windows(2).all(|w| w[0].2 == w[1].1));
+        assert_eq!(spans[4].2, 15);
+    }
+
+    #[test]
+    fn drawn_sizes_stay_in_bounds_and_repeat() {
+        let size = Size::Uniform(48, 60);
+        let sizes: Vec<_> = (0..500).map(|n| size.of(1, 2, n)).collect();
+        assert!(sizes.iter().all(|s| (48..=60).contains(s)) && sizes.contains(&48) && sizes.contains(&60));
+        assert_eq!(sizes, (0..500).map(|n| size.of(1, 2, n)).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,280 @@
+//! URL, header and body templates: `{channel}`, `{channels}`, `{client}`, `{client.NAME}`,
+//! `{cursor}`, `{hold_ms}`, `{port}`, `{message}`. `{{channel}}` stands for the text `{channel}`.
+
+use serde::{Deserialize, Serialize};
+
+/// A text with places to fill in. Serialized as written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Template {
+    source: String,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Literal(String),
+    Place(Place),
+}
+
+/// What a template can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The one channel of a connection or publication.
+    Channel,
+    /// All channels of a connection, comma-joined.
+    Channels,
+    /// The number of the client.
+    Client,
+    /// A column of the clients' CSV.
+    ClientField(String),
+    /// Where the client resumes; empty at first.
+    Cursor,
+    /// Longest time a long poll may be held, ms.
+    HoldMs,
+    /// The port a started server was given.
+    Port,
+    /// The payload of a publication.
+    Message,
+}
+
+/// The names a template may use, for messages.
+pub const NAMES: [&str; 8] =
+    ["channel", "channels", "client", "client.NAME", "cursor", "hold_ms", "port", "message"];
+
+/// Values to fill in; what a template names must be there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Values<'v> {
+    /// Channel names.
+    pub channels: &'v [&'v str],
+    /// The number of the client.
+    pub client: u64,
+    /// Fields of this client, by column name.
+    pub fields: Option<&'v ClientFields>,
+    /// The cursor.
+    pub cursor: &'v str,
+    /// Hold in ms.
+    pub hold_ms: u64,
+    /// Port of a started server.
+    pub port: u16,
+    /// Payload of a publication.
+    pub message: &'v [u8],
+}
+
+/// Per-client identities: a table from `clients = "users.csv"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientFields {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// Rows, one a client; client i uses row i mod rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Template {
+    /// Parses a template; the error says what was found and what is accepted.
+    pub fn parse(source: &str) -> Result<Template, TemplateError> {
+        let mut pieces = Vec::new();
+        let mut literal = String::new();
+        let mut rest = source;
+        while let Some(at) = rest.find(['{', '}']) {
+            literal.push_str(&rest[..at]);
+            let brace = &rest[at..];
+            // `{{name}}` stands for `{name}`.
+            if let Some(escaped) = brace.strip_prefix('{').and_then(name_in_braces)
+                && brace[1 + escaped.len() + 2..].starts_with('}')
+            {
+                literal.push_str(&brace[1..1 + escaped.len() + 2]);
+                rest = &brace[escaped.len() + 4..];
+                continue;
+            }
+            // A brace that opens no name is itself: JSON bodies need no escaping.
+            match name_in_braces(brace) {
+                Some(name) => {
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    }
+                    pieces.push(Piece::Place(Place::parse(name)?));
+                    rest = &brace[name.len() + 2..];
+                }
+                None => {
+                    literal.push_str(&brace[..1]);
+                    rest = &brace[1..];
+                }
+            }
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Ok(Template { source: source.to_owned(), pieces })
+    }
+
+    /// The text as written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The places it names.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.pieces.iter().filter_map(|p| match p {
+            Piece::Place(place) => Some(place),
+            Piece::Literal(_) => None,
+        })
+    }
+
+    /// Whether it names this place.
+    pub fn names(&self, place: &Place) -> bool {
+        self.places().any(|p| p == place)
+    }
+
+    /// Appends the text with its places filled in.
+    pub fn render(&self, values: &Values<'_>, out: &mut Vec<u8>) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Place(Place::Channel) => {
+                    out.extend_from_slice(values.channels.first().copied().unwrap_or_default().as_bytes());
+                }
+                Piece::Place(Place::Channels) => {
+                    for (i, channel) in values.channels.iter().enumerate() {
+                        if i > 0 {
+                            out.push(b',');
+                        }
+                        out.extend_from_slice(channel.as_bytes());
+                    }
+                }
+                Piece::Place(Place::Client) => append_number(out, values.client),
+                Piece::Place(Place::ClientField(name)) => {
+                    if let Some(fields) = values.fields {
+                        out.extend_from_slice(
+                            fields.field(values.client, name).unwrap_or_default().as_bytes(),
+                        );
+                    }
+                }
+                Piece::Place(Place::Cursor) => out.extend_from_slice(values.cursor.as_bytes()),
+                Piece::Place(Place::HoldMs) => append_number(out, values.hold_ms),
+                Piece::Place(Place::Port) => append_number(out, u64::from(values.port)),
+                Piece::Place(Place::Message) => out.extend_from_slice(values.message),
+            }
+        }
+    }
+
+    /// The text with its places filled in, lossy where a payload is not UTF-8.
+    pub fn render_text(&self, values: &Values<'_>) -> String {
+        let mut out = Vec::new();
+        self.render(values, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+impl ClientFields {
+    /// The value of a column for a client.
+    pub fn field(&self, client: u64, name: &str) -> Option<&str> {
+        let column = self.columns.iter().position(|c| c == name)?;
+        let row = self.rows.get(client as usize % self.rows.len().max(1))?;
+        row.get(column).map(String::as_str)
+    }
+}
+
+impl Place {
+    fn parse(name: &str) -> Result<Place, TemplateError> {
+        Ok(match name {
+            "channel" => Place::Channel,
+            "channels" => Place::Channels,
+            "client" => Place::Client,
+            "cursor" => Place::Cursor,
+            "hold_ms" => Place::HoldMs,
+            "port" => Place::Port,
+            "message" => Place::Message,
+            _ => match name.strip_prefix("client.") {
+                Some(field) if !field.is_empty() => Place::ClientField(field.to_owned()),
+                _ => return Err(TemplateError { found: name.to_owned() }),
+            },
+        })
+    }
+}
+
+/// The name of a text that begins `{name}`.
+fn name_in_braces(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('{')?.split_once('}')?.0;
+    let is_name = !name.is_empty()
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._".contains(&b));
+    is_name.then_some(name)
+}
+
+fn append_number(out: &mut Vec<u8>, value: u64) {
+    use std::io::Write as _;
+    write!(out, "{value}").expect("writing to memory");
+}
+
+/// A place that is not one of [`NAMES`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError {
+    /// The name between the braces.
+    pub found: String,
+}
+
+impl std::fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown place `{{{}}}`; a template may name", self.found)?;
+        for (i, name) in NAMES.iter().enumerate() {
+            write!(f, "{} {{{name}}}", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+impl TryFrom<String> for Template {
+    type Error = TemplateError;
+    fn try_from(source: String) -> Result<Self, TemplateError> {
+        Template::parse(&source)
+    }
+}
+
+impl From<Template> for String {
+    fn from(template: Template) -> String {
+        template.source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(source: &str) -> String {
+        let fields =
+            ClientFields { columns: vec!["token".into()], rows: vec![vec!["t0".into()], vec!["t1".into()]] };
+        Template::parse(source).unwrap().render_text(&Values {
+            channels: &["a", "b"],
+            client: 3,
+            fields: Some(&fields),
+            cursor: "17",
+            hold_ms: 45_000,
+            port: 9001,
+            message: b"hi",
+        })
+    }
+
+    #[test]
+    fn places_are_filled_in() {
+        assert_eq!(
+            render("http://h:{port}/{channel}?all={channels}&c={client}&s={cursor}"),
+            "http://h:9001/a?all=a,b&c=3&s=17"
+        );
+        assert_eq!(render("Bearer {client.token}"), "Bearer t1");
+    }
+
+    #[test]
+    fn json_needs_no_escaping() {
+        assert_eq!(render(r#"{"subscribe":"{channel}","n":{"x":1}}"#), r#"{"subscribe":"a","n":{"x":1}}"#);
+        assert_eq!(render("{{channel}}"), "{channel}");
+    }
+
+    #[test]
+    fn an_unknown_place_is_named() {
+        let error = Template::parse("/x/{chanel}").unwrap_err().to_string();
+        assert!(error.starts_with("unknown place `{chanel}`; a template may name {channel},"), "{error}");
+    }
+}
