@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 
 use crate::run::Latency;
 
@@ -161,15 +161,7 @@ impl Distribution {
 
     /// Reads what [`Distribution::encoded`] wrote. `None` where the text is not that.
     pub fn decode(positive: &str, negative: &str, over_1h: u64) -> Option<Distribution> {
-        let decode = |text: &str| -> Option<Histogram<u64>> {
-            let mut histogram = empty();
-            if !text.is_empty() {
-                let bytes = STANDARD.decode(text).ok()?;
-                let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
-                histogram.add(&read).ok()?;
-            }
-            Some(histogram)
-        };
+        let decode = |text: &str| read_v2(&STANDARD.decode(text).ok()?);
         let negative = decode(negative)?;
         Some(Distribution {
             positive: decode(positive)?,
@@ -234,6 +226,44 @@ impl Distribution {
             histogram_negative,
         }
     }
+}
+
+/// On the wire: both histograms as HdrHistogram V2 and the count above an hour.
+impl serde::Serialize for Distribution {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = |h: &Histogram<u64>| {
+            let mut bytes = Vec::new();
+            if !h.is_empty() {
+                V2Serializer::new().serialize(h, &mut bytes).expect("writing to memory");
+            }
+            bytes
+        };
+        let negative = self.negative.as_ref().map_or(Vec::new(), |n| bytes(n));
+        (bytes(&self.positive), negative, self.over_1h).serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Distribution {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (positive, negative, over_1h) = <(Vec<u8>, Vec<u8>, u64)>::deserialize(deserializer)?;
+        let read = |bytes: &[u8]| read_v2(bytes).ok_or_else(|| serde::de::Error::custom("not an HdrHistogram V2"));
+        let negative = read(&negative)?;
+        Ok(Distribution {
+            positive: read(&positive)?,
+            negative: (!negative.is_empty()).then(|| Box::new(negative)),
+            over_1h,
+        })
+    }
+}
+
+/// An empty slice is an empty histogram.
+fn read_v2(mut bytes: &[u8]) -> Option<Histogram<u64>> {
+    let mut histogram = empty();
+    if !bytes.is_empty() {
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+        histogram.add(&read).ok()?;
+    }
+    Some(histogram)
 }
 
 /// The rank (from 1) of a quantile among `count` values.
