@@ -1,0 +1,49 @@
+//! What the driver wants to ask; the conversation adds what its transport needs.
+
+use crate::http1::{Headers, write};
+
+/// A request by its parts, borrowed from the driver's templates.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'r> {
+    /// Such as `GET`.
+    pub method: &'r str,
+    /// `path?query`.
+    pub target: &'r str,
+    /// For `Host`: `name:port`.
+    pub authority: &'r str,
+    /// Ready lines, `Name: value\r\n` each. A field given here is not added again.
+    pub headers: &'r str,
+    /// Often empty.
+    pub body: &'r [u8],
+}
+
+impl<'r> Request<'r> {
+    /// A GET without header fields of its own.
+    pub fn get(target: &'r str, authority: &'r str) -> Request<'r> {
+        Request { method: "GET", target, authority, headers: "", body: &[] }
+    }
+
+    /// Request line, `Host` and the caller's fields.
+    pub(super) fn write_start(&self, out: &mut Vec<u8>) {
+        write::request_line(out, self.method, self.target);
+        self.write_default(out, "Host", self.authority);
+        out.extend_from_slice(self.headers.as_bytes());
+        self.write_default(out, "Accept-Encoding", "identity");
+    }
+
+    /// A field of the transport, unless the caller gave it.
+    pub(super) fn write_default(&self, out: &mut Vec<u8>, name: &str, value: &str) {
+        if Headers::new(self.headers.as_bytes()).find(name).is_none() {
+            write::header(out, name, value);
+        }
+    }
+
+    /// The length where there is a body or the method means one (RFC 9110 8.6), and the body.
+    pub(super) fn write_end(&self, out: &mut Vec<u8>) {
+        if !self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH") {
+            write::header_number(out, "Content-Length", self.body.len() as u64);
+        }
+        write::head_end(out);
+        out.extend_from_slice(self.body);
+    }
+}

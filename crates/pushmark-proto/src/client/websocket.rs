@@ -1,0 +1,176 @@
+//! WebSocket: the upgrade, then messages both ways until both have said Close.
+
+use super::answers::Answers;
+use super::config::Config;
+use super::random::SplitMix64;
+use super::ready::Ready;
+use super::{Context, Event, Step, judge};
+use crate::Failure;
+use crate::websocket::{Decoder, Event as Frame, Opcode, Role, encode, handshake};
+
+/// The conversation over one connection.
+#[derive(Debug)]
+pub(super) struct WebSocket {
+    random: SplitMix64,
+    phase: Phase,
+    decoder: Decoder,
+    ready: Ready,
+    answers: Answers,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The upgrade is asked for; the key is drawn again from where the generator stood.
+    Handshake {
+        random: u64,
+    },
+    Open,
+    /// Our Close is sent, the peer's not yet here.
+    Closing,
+    Closed,
+}
+
+impl WebSocket {
+    pub(super) fn new(seed: u64) -> WebSocket {
+        WebSocket {
+            random: SplitMix64(seed),
+            phase: Phase::Closed,
+            decoder: Decoder::new(Role::Client, 0),
+            ready: Ready::default(),
+            answers: Answers::default(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, config: &Config, out: &mut Vec<u8>) {
+        self.connection_lost();
+        self.decoder = Decoder::new(Role::Client, config.message_max);
+        self.phase = Phase::Handshake { random: self.random.0 };
+        handshake::write_request_headers(out, &draw_key(&mut self.random), &config.subprotocol);
+    }
+
+    pub(super) fn connection_lost(&mut self) {
+        *self = WebSocket::new(self.random.0);
+    }
+
+    pub(super) fn handle_input<'a>(
+        &mut self,
+        context: Context<'_>,
+        input: &mut &'a mut [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, Failure> {
+        if self.ready.tell() {
+            return Ok(Some(Event::Ready));
+        }
+        match self.phase {
+            Phase::Handshake { random } => self.handshake(random, context, input),
+            Phase::Closed => Ok(None),
+            Phase::Open | Phase::Closing => {
+                let event = self.frames(context.config, input, out);
+                if let Err(failure) = event {
+                    // RFC 6455 7.1.7: say why before the connection is closed.
+                    self.write_close(failure.close_code().unwrap_or(1002), out);
+                    self.phase = Phase::Closed;
+                }
+                event
+            }
+        }
+    }
+
+    pub(super) fn handle_eof(&mut self, context: Context<'_>) -> Result<Option<Event<'static>>, Failure> {
+        match std::mem::replace(&mut self.phase, Phase::Closed) {
+            Phase::Closed => Ok(None),
+            Phase::Handshake { .. } => context.exchange.eof().map(|_| None),
+            // RFC 6455 7.1.5: without a Close frame the end is abnormal (1006).
+            Phase::Open | Phase::Closing => Err(Failure::ClosedEarly),
+        }
+    }
+
+    pub(super) fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        encode::frame(out, Opcode::Text, payload, Some(self.random.mask()));
+    }
+
+    pub(super) fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        encode::frame(out, Opcode::Ping, payload, Some(self.random.mask()));
+    }
+
+    pub(super) fn write_close(&mut self, code: u16, out: &mut Vec<u8>) {
+        if self.phase == Phase::Open {
+            encode::close(out, code, "", Some(self.random.mask()));
+            self.phase = Phase::Closing;
+        }
+    }
+
+    fn handshake<'a>(
+        &mut self,
+        random: u64,
+        context: Context<'_>,
+        input: &mut &'a mut [u8],
+    ) -> Result<Option<Event<'a>>, Failure> {
+        let Context { config, exchange, .. } = context;
+        let Step::Head(head) = exchange.step(config.head_max, input)? else { return Ok(None) };
+        if head.status >= 300 {
+            return Err(judge::refusal(head.status));
+        }
+        let key = draw_key(&mut SplitMix64(random));
+        handshake::check_response(&head, &key, &config.subprotocol)?;
+        self.phase = Phase::Open;
+        Ok(Some(judge::opened(config, &head)))
+    }
+
+    fn frames<'a>(
+        &mut self,
+        config: &Config,
+        input: &mut &'a mut [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, Failure> {
+        while let Some(frame) = self.decoder.next(input)? {
+            match frame {
+                Frame::Data(data) => {
+                    self.ready.look(config.ready.as_deref(), data);
+                    self.answers.look(&config.answers, data);
+                    return Ok(Some(Event::Data(data)));
+                }
+                Frame::MessageEnd { text } => {
+                    self.ready.message_ends();
+                    return Ok(Some(match self.answers.message_ends(&config.answers) {
+                        Some(answer) if text => {
+                            self.write_text(answer, out);
+                            Event::Heartbeat
+                        }
+                        _ => Event::MessageEnd,
+                    }));
+                }
+                // RFC 6455 5.5.1: after our Close nothing more may be sent.
+                Frame::Ping(_) if self.phase == Phase::Closing => {}
+                Frame::Ping(payload) => {
+                    encode::frame(out, Opcode::Pong, payload, Some(self.random.mask()));
+                }
+                Frame::Pong(_) => return Ok(Some(Event::Pong)),
+                Frame::Close { code, .. } => {
+                    self.echo_close(code, out);
+                    return Ok(Some(Event::Closed { code }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// RFC 6455 5.5.1: a Close is answered by a Close with its code.
+    fn echo_close(&mut self, code: Option<u16>, out: &mut Vec<u8>) {
+        match code {
+            Some(code) => self.write_close(code, out),
+            None if self.phase == Phase::Open => {
+                encode::frame(out, Opcode::Close, &[], Some(self.random.mask()));
+            }
+            None => {}
+        }
+        self.phase = Phase::Closed;
+    }
+}
+
+fn draw_key(random: &mut SplitMix64) -> handshake::Key {
+    let mut nonce = [0; 16];
+    nonce[..8].copy_from_slice(&random.next().to_ne_bytes());
+    nonce[8..].copy_from_slice(&random.next().to_ne_bytes());
+    handshake::key(nonce)
+}

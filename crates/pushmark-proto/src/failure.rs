@@ -1,0 +1,88 @@
+//! Why a conversation cannot go on. Each variant says who is at fault.
+
+use std::fmt;
+
+/// What ended a conversation. The connection must be closed after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The scenario: its URL points at a 3xx. Never followed, so that what is measured is what was named.
+    Redirect(u16),
+    /// The scenario: its credentials were refused, 401 or 407.
+    Auth(u16),
+    /// The target: it answered 4xx or 5xx.
+    Status(u16),
+    /// The target: it compressed although only `identity` was accepted; stamps cannot be seen.
+    Compressed,
+    /// The target: its message head is not HTTP/1.x, or its framing is ambiguous (RFC 9112 6.3).
+    Head(&'static str),
+    /// The target: its message head is longer than the limit.
+    HeadTooLarge,
+    /// The target: a chunk or a trailer is malformed (RFC 9112 7.1).
+    Body(&'static str),
+    /// The target: it answered, but not with the transport that was asked for.
+    Handshake(&'static str),
+    /// The peer: it broke the rules of WebSocket frames (RFC 6455 5) or of an event stream.
+    Frame(&'static str),
+    /// The peer: a WebSocket text is not UTF-8 (RFC 6455 8.1).
+    Utf8,
+    /// The peer, or the scenario's limit: a message is longer than allowed.
+    MessageTooLarge,
+    /// The target: its long-poll cursor cannot be used.
+    Cursor(&'static str),
+    /// The target: it closed the connection in the middle of an answer, a stream or a WebSocket.
+    ClosedEarly,
+}
+
+impl Failure {
+    /// The kind it is counted under, in snake case.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Failure::Redirect(_) => "redirect",
+            Failure::Auth(_) => "auth",
+            Failure::Status(500..) => "status_5xx",
+            Failure::Status(_) => "status_4xx",
+            Failure::Compressed => "compressed",
+            Failure::Head(_) => "head",
+            Failure::HeadTooLarge => "head_too_large",
+            Failure::Body(_) => "body",
+            Failure::Handshake(_) => "handshake",
+            Failure::Frame(_) => "frame",
+            Failure::Utf8 => "utf8",
+            Failure::MessageTooLarge => "message_too_large",
+            Failure::Cursor(_) => "cursor",
+            Failure::ClosedEarly => "closed_early",
+        }
+    }
+
+    /// The code a WebSocket is failed with, where the failure is one of WebSocket (RFC 6455 7.4.1).
+    pub fn close_code(&self) -> Option<u16> {
+        match self {
+            Failure::Frame(_) => Some(1002),
+            Failure::Utf8 => Some(1007),
+            Failure::MessageTooLarge => Some(1009),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Redirect(status) => write!(f, "redirected with status {status}"),
+            Failure::Auth(status) => write!(f, "credentials refused with status {status}"),
+            Failure::Status(status) => write!(f, "answered with status {status}"),
+            Failure::Compressed => f.write_str("the answer is compressed"),
+            Failure::Head(what) => write!(f, "bad head: {what}"),
+            Failure::HeadTooLarge => f.write_str("the head is longer than the limit"),
+            Failure::Body(what) => write!(f, "bad body: {what}"),
+            Failure::Handshake(what) => write!(f, "handshake refused: {what}"),
+            Failure::Frame(what) => write!(f, "bad frame: {what}"),
+            Failure::Utf8 => f.write_str("a text message is not UTF-8"),
+            Failure::MessageTooLarge => f.write_str("a message is longer than the limit"),
+            Failure::Cursor(what) => write!(f, "unusable cursor: {what}"),
+            Failure::ClosedEarly => f.write_str("the connection was closed in the middle"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

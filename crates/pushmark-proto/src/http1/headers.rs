@@ -1,0 +1,61 @@
+//! Header fields read straight from the bytes of a head.
+//!
+//! A look-up walks the lines: a push head has about ten, and most are asked for once.
+
+/// The header lines of a head that `httparse` has validated. Names compare without case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers<'a> {
+    lines: &'a [u8],
+}
+
+impl<'a> Headers<'a> {
+    /// Lines `Name: value`, each with its line end; a blank line ends them.
+    pub fn new(lines: &'a [u8]) -> Headers<'a> {
+        Headers { lines }
+    }
+
+    pub(crate) fn lines_len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Every field in order: name, and value without the white space around it.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        self.lines
+            .split(|&b| b == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .take_while(|line| !line.is_empty())
+            .filter_map(|line| {
+                let colon = memchr::memchr(b':', line)?;
+                let name = std::str::from_utf8(&line[..colon]).ok()?;
+                Some((name, line[colon + 1..].trim_ascii()))
+            })
+    }
+
+    /// Every value of a field that may be given more than once.
+    pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// The first value of a field.
+    pub fn find(self, name: &str) -> Option<&'a [u8]> {
+        self.all(name).next()
+    }
+
+    /// The first value of a field, where it is UTF-8.
+    pub fn text(self, name: &str) -> Option<&'a str> {
+        std::str::from_utf8(self.find(name)?).ok()
+    }
+
+    /// The members of a comma-separated field (RFC 9110 5.6.1), empty ones left out.
+    pub fn list(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.all(name)
+            .flat_map(|value| value.split(|&b| b == b','))
+            .map(<[u8]>::trim_ascii)
+            .filter(|member| !member.is_empty())
+    }
+
+    /// Whether a comma-separated field has a member, without case.
+    pub fn has_token(self, name: &str, token: &str) -> bool {
+        self.list(name).any(|member| member.eq_ignore_ascii_case(token.as_bytes()))
+    }
+}

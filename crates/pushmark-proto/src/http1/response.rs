@@ -1,0 +1,75 @@
+//! The head of an answer, as a client reads it.
+
+use std::mem::MaybeUninit;
+
+use super::{BodyLength, HEADERS_MAX, Headers, head_failure, header_lines, length};
+use crate::{Failure, input};
+
+/// A complete response head. Borrows from the bytes it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseHead<'a> {
+    /// 100 to 999.
+    pub status: u16,
+    /// 0 or 1: the minor version of HTTP/1.x.
+    pub minor: u8,
+    /// The header fields.
+    pub headers: Headers<'a>,
+    /// What follows the head.
+    pub body: BodyLength,
+    /// Whether the connection may carry another request once the body has ended (RFC 9112 9.3).
+    pub keep_alive: bool,
+}
+
+impl<'a> ResponseHead<'a> {
+    /// Reads a head of at most `head_max` bytes and says how many it took. `None`: not whole yet.
+    pub fn parse(bytes: &'a [u8], head_max: usize) -> Result<Option<(ResponseHead<'a>, usize)>, Failure> {
+        // Only this much is looked at, so that the outcome does not depend on how bytes arrive.
+        let window = &bytes[..bytes.len().min(head_max)];
+        let mut slots = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut parsed = httparse::Response::new(&mut []);
+        let config = httparse::ParserConfig::default();
+        let len = match config.parse_response_with_uninit_headers(&mut parsed, window, &mut slots) {
+            Ok(httparse::Status::Complete(len)) => len,
+            Ok(httparse::Status::Partial) if window.len() == head_max => {
+                return Err(Failure::HeadTooLarge);
+            }
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(error) => return Err(head_failure(error)),
+        };
+        let (Some(status), Some(minor)) = (parsed.code, parsed.version) else {
+            return Err(Failure::Head("status line"));
+        };
+        if status < 100 {
+            return Err(Failure::Head("status"));
+        }
+        let headers = Headers::new(header_lines(&window[..len]));
+        let body = length::of_response(status, minor, headers)?;
+        // Two lengths at once: the chunks are believed, the connection is not (RFC 9112 6.1).
+        let ambiguous = body == BodyLength::Chunked && headers.find("content-length").is_some();
+        let keep_alive = keeps_alive(minor, headers) && body != BodyLength::UntilClose && !ambiguous;
+        Ok(Some((ResponseHead { status, minor, headers, body, keep_alive }, len)))
+    }
+
+    /// Takes a head off the front of `input`. `None`: not whole yet, and nothing is taken.
+    pub fn take(input: &mut &'a mut [u8], head_max: usize) -> Result<Option<ResponseHead<'a>>, Failure> {
+        let Some((head, len)) = ResponseHead::parse(input, head_max)? else {
+            return Ok(None);
+        };
+        // The same head again, borrowed for as long as the buffer: the lines run to its end.
+        let lines_start = len - head.headers.lines_len();
+        let (status, minor, body, keep_alive) = (head.status, head.minor, head.body, head.keep_alive);
+        let taken: &'a [u8] = input::take(input, len);
+        let headers = Headers::new(&taken[lines_start..]);
+        Ok(Some(ResponseHead { status, minor, headers, body, keep_alive }))
+    }
+
+    /// Whether the content was coded in spite of `Accept-Encoding: identity` (RFC 9110 8.4).
+    pub fn compressed(&self) -> bool {
+        self.headers.list("content-encoding").any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
+    }
+}
+
+/// RFC 9112 9.3: `close` ends it, HTTP/1.1 goes on by itself, HTTP/1.0 must be asked.
+pub(super) fn keeps_alive(minor: u8, headers: Headers<'_>) -> bool {
+    !headers.has_token("connection", "close") && (minor >= 1 || headers.has_token("connection", "keep-alive"))
+}

@@ -1,0 +1,253 @@
+//! Event-stream bytes to events (WHATWG HTML 9.2.5 and 9.2.6).
+//!
+//! Takes every byte it is given: a field name cut in two is kept here (5 bytes), because the
+//! chunk framing around the stream may stand between its halves.
+
+use super::id::EventId;
+use crate::Failure;
+
+const BOM: &[u8; 3] = b"\xEF\xBB\xBF";
+
+/// Longest field name that means anything: `event`, `retry`.
+const NAME_MAX: usize = 5;
+
+/// What a stream consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Content of the current message, lines joined by LF. Never empty.
+    Data(&'a [u8]),
+    /// The message is whole: its blank line has come. Data without it is to be forgotten.
+    MessageEnd,
+    /// A comment line has begun; servers use them as heartbeats. Its text is passed over.
+    Comment,
+    /// A piece of the current event's type, as it arrives. Never empty.
+    Name(&'a [u8]),
+    /// The server wishes this pause before a reconnection, in milliseconds.
+    Retry(u64),
+}
+
+/// What the bytes taken by one [`Decoder::step`] were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing that is told.
+    Framing,
+    /// Each of them is data.
+    Data,
+    /// The LF between two lines of data.
+    Joint,
+    /// Each of them is of the event's type.
+    Name,
+    MessageEnd,
+    Comment,
+    Retry(u64),
+}
+
+/// Reads one stream; [`Decoder::stream_lost`] readies it for the next one of the same source.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    state: State,
+    /// The last byte was CR: a LF that follows belongs to it.
+    after_cr: bool,
+    /// The current event has a data line.
+    has_data: bool,
+    name: [u8; NAME_MAX],
+    name_len: u8,
+    retry_ms: Option<u64>,
+    id: Option<Box<EventId>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// At the start of the stream, with so many bytes of the BOM seen.
+    Bom(u8),
+    /// Before the colon of a line.
+    Name,
+    /// After the colon, where one space is dropped.
+    Space(Field),
+    /// In the value.
+    Value(Field),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Data,
+    Event,
+    Id,
+    Retry,
+    /// Comments, unknown fields, and a `retry` that is not a number.
+    Ignored,
+}
+
+impl Default for Decoder {
+    fn default() -> Decoder {
+        Decoder {
+            state: State::Bom(0),
+            after_cr: false,
+            has_data: false,
+            name: [0; NAME_MAX],
+            name_len: 0,
+            retry_ms: None,
+            id: None,
+        }
+    }
+}
+
+impl Decoder {
+    /// Takes the next event. `None`: `input` is used up.
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, Failure> {
+        while !input.is_empty() {
+            let (taken, step) = self.step(input)?;
+            let (bytes, rest) = input.split_at(taken);
+            *input = rest;
+            return Ok(Some(match step {
+                Step::Framing => continue,
+                Step::Data => Event::Data(bytes),
+                Step::Joint => Event::Data(b"\n"),
+                Step::Name => Event::Name(bytes),
+                Step::MessageEnd => Event::MessageEnd,
+                Step::Comment => Event::Comment,
+                Step::Retry(ms) => Event::Retry(ms),
+            }));
+        }
+        Ok(None)
+    }
+
+    /// The id to send as `Last-Event-ID`; empty before the first.
+    pub fn last_event_id(&self) -> &str {
+        self.id.as_ref().map_or("", |id| id.last())
+    }
+
+    /// The stream ended or broke: an event without its blank line is discarded, the id is kept.
+    pub fn stream_lost(&mut self) {
+        let mut id = self.id.take();
+        if let Some(id) = &mut id {
+            id.stream_ends();
+        }
+        *self = Decoder { id, ..Decoder::default() };
+    }
+
+    /// Reads a run of bytes that are all of one sort and says how many it was. Gives 0 at most
+    /// twice in a row, when only the state moves.
+    pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<(usize, Step), Failure> {
+        let Some(&first) = bytes.first() else { return Ok((0, Step::Framing)) };
+        if std::mem::take(&mut self.after_cr) && first == b'\n' {
+            return Ok((1, Step::Framing));
+        }
+        match self.state {
+            State::Bom(seen) => Ok((self.bom(seen, first), Step::Framing)),
+            State::Name => Ok(self.name(bytes)),
+            State::Space(field) => {
+                self.state = State::Value(field);
+                Ok((usize::from(first == b' '), Step::Framing))
+            }
+            State::Value(field) => self.value(field, bytes),
+        }
+    }
+
+    fn bom(&mut self, seen: u8, first: u8) -> usize {
+        if first == BOM[usize::from(seen)] {
+            self.state = if seen == 2 { State::Name } else { State::Bom(seen + 1) };
+            return 1;
+        }
+        // Half a BOM is the beginning of a field nobody knows.
+        self.state = if seen == 0 { State::Name } else { State::Value(Field::Ignored) };
+        0
+    }
+
+    fn name(&mut self, bytes: &[u8]) -> (usize, Step) {
+        for (at, &byte) in bytes.iter().enumerate() {
+            match byte {
+                b':' => return (at + 1, self.field_begins(true)),
+                b'\r' | b'\n' if self.name_len == 0 => {
+                    self.after_cr = byte == b'\r';
+                    return (at + 1, self.event_ends());
+                }
+                // A line without a colon is a field with an empty value; its end is read as such.
+                b'\r' | b'\n' => return (at, self.field_begins(false)),
+                _ if usize::from(self.name_len) == NAME_MAX => {
+                    self.name_len = 0;
+                    self.state = State::Value(Field::Ignored);
+                    return (at, Step::Framing);
+                }
+                _ => {
+                    self.name[usize::from(self.name_len)] = byte;
+                    self.name_len += 1;
+                }
+            }
+        }
+        (bytes.len(), Step::Framing)
+    }
+
+    fn field_begins(&mut self, colon: bool) -> Step {
+        let name_len = usize::from(std::mem::take(&mut self.name_len));
+        let (field, step) = match &self.name[..name_len] {
+            b"data" if std::mem::replace(&mut self.has_data, true) => (Field::Data, Step::Joint),
+            b"data" => (Field::Data, Step::Framing),
+            b"event" => (Field::Event, Step::Framing),
+            b"id" => {
+                self.id.get_or_insert_default().line_begins();
+                (Field::Id, Step::Framing)
+            }
+            b"retry" => {
+                self.retry_ms = None;
+                (Field::Retry, Step::Framing)
+            }
+            b"" => (Field::Ignored, Step::Comment),
+            _ => (Field::Ignored, Step::Framing),
+        };
+        self.state = if colon { State::Space(field) } else { State::Value(field) };
+        step
+    }
+
+    fn value(&mut self, field: Field, bytes: &[u8]) -> Result<(usize, Step), Failure> {
+        match memchr::memchr2(b'\r', b'\n', bytes) {
+            Some(0) => {
+                self.after_cr = bytes[0] == b'\r';
+                self.state = State::Name;
+                Ok((1, self.line_ends(field)))
+            }
+            end => {
+                let run = &bytes[..end.unwrap_or(bytes.len())];
+                Ok((run.len(), self.value_goes_on(field, run)?))
+            }
+        }
+    }
+
+    fn value_goes_on(&mut self, field: Field, run: &[u8]) -> Result<Step, Failure> {
+        match field {
+            Field::Data => return Ok(Step::Data),
+            Field::Event => return Ok(Step::Name),
+            Field::Id => self.id.get_or_insert_default().line_goes_on(run)?,
+            Field::Retry if run.iter().all(u8::is_ascii_digit) => {
+                let ms = run.iter().fold(self.retry_ms.unwrap_or(0), |ms, b| {
+                    ms.saturating_mul(10).saturating_add(u64::from(b - b'0'))
+                });
+                self.retry_ms = Some(ms);
+            }
+            Field::Retry => self.state = State::Value(Field::Ignored),
+            Field::Ignored => {}
+        }
+        Ok(Step::Framing)
+    }
+
+    fn line_ends(&mut self, field: Field) -> Step {
+        match field {
+            Field::Id => self.id.get_or_insert_default().line_ends(),
+            Field::Retry => {
+                if let Some(ms) = self.retry_ms {
+                    return Step::Retry(ms);
+                }
+            }
+            Field::Data | Field::Event | Field::Ignored => {}
+        }
+        Step::Framing
+    }
+
+    /// A blank line: without data nothing is dispatched, but the id counts.
+    fn event_ends(&mut self) -> Step {
+        if let Some(id) = &mut self.id {
+            id.event_ends();
+        }
+        if std::mem::take(&mut self.has_data) { Step::MessageEnd } else { Step::Framing }
+    }
+}

@@ -1,0 +1,45 @@
+//! Frames to bytes. A server's frame is the same for every subscriber; a client's has its key.
+
+use super::{Opcode, mask};
+
+/// Appends one whole frame (FIN set), masked where a key is given.
+pub fn frame(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8], key: Option<[u8; 4]>) {
+    header(out, opcode, true, payload.len() as u64, key);
+    let start = out.len();
+    out.extend_from_slice(payload);
+    if let Some(key) = key {
+        mask::apply(key, 0, &mut out[start..]);
+    }
+}
+
+/// Appends a Close frame. A reason is cut so that the payload stays within 125 bytes.
+pub fn close(out: &mut Vec<u8>, code: u16, reason: &str, key: Option<[u8; 4]>) {
+    let reason = &reason[..reason.floor_char_boundary(123)];
+    header(out, Opcode::Close, true, 2 + reason.len() as u64, key);
+    let start = out.len();
+    out.extend_from_slice(&code.to_be_bytes());
+    out.extend_from_slice(reason.as_bytes());
+    if let Some(key) = key {
+        mask::apply(key, 0, &mut out[start..]);
+    }
+}
+
+/// Appends a frame header (RFC 6455 5.2), the length in its shortest form.
+pub fn header(out: &mut Vec<u8>, opcode: Opcode, fin: bool, len: u64, key: Option<[u8; 4]>) {
+    out.push(u8::from(fin) << 7 | opcode as u8);
+    let masked = u8::from(key.is_some()) << 7;
+    match len {
+        0..126 => out.push(masked | len as u8),
+        126..0x1_0000 => {
+            out.push(masked | 126);
+            out.extend_from_slice(&(len as u16).to_be_bytes());
+        }
+        _ => {
+            out.push(masked | 127);
+            out.extend_from_slice(&len.to_be_bytes());
+        }
+    }
+    if let Some(key) = key {
+        out.extend_from_slice(&key);
+    }
+}

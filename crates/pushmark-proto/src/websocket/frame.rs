@@ -1,0 +1,240 @@
+//! Bytes to frames to messages, with every rule of RFC 6455 5 checked.
+//!
+//! Payload is handed out as it arrives, unmasked where it lies; only frame headers and control
+//! frames wait in the caller's buffer until they are whole.
+
+use super::utf8::{Invalid, Utf8};
+use super::{Opcode, Role, close, mask};
+use crate::{Failure, input};
+
+/// Most bytes left in `input` while more are needed: a masked control frame less its last byte.
+pub const LEFT_MAX: usize = 2 + 4 + CONTROL_MAX - 1;
+
+/// Longest payload of a control frame (RFC 6455 5.5).
+pub const CONTROL_MAX: usize = 125;
+
+/// What a WebSocket says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Payload of the current message. Never empty.
+    Data(&'a [u8]),
+    /// The message is whole: its FIN frame has ended.
+    MessageEnd {
+        /// Text rather than binary.
+        text: bool,
+    },
+    /// To be answered by a pong with the same payload.
+    Ping(&'a [u8]),
+    /// An answer to a ping, or a heartbeat that needs none.
+    Pong(&'a [u8]),
+    /// The peer's last frame; bytes after it are dropped.
+    Close {
+        /// Absent where the frame said none (1005).
+        code: Option<u16>,
+        /// Often empty.
+        reason: &'a str,
+    },
+}
+
+/// Reads the frames of one connection.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    message_max: u64,
+    /// Payload of the current message so far, the current frame counted whole.
+    message_len: u64,
+    /// Payload of the current data frame still to come.
+    frame_left: u64,
+    key: [u8; 4],
+    /// Where in the frame's payload the next byte stands, modulo 4.
+    key_at: u8,
+    utf8: Utf8,
+    role: Role,
+    message: Message,
+    in_frame: bool,
+    fin: bool,
+    closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Message {
+    None,
+    Text,
+    Binary,
+}
+
+/// A frame header as read, before it is acted on.
+struct Header {
+    opcode: Opcode,
+    fin: bool,
+    len: u64,
+    key: Option<[u8; 4]>,
+    /// Bytes it takes, 2 to 14.
+    size: usize,
+}
+
+impl Decoder {
+    /// A decoder for the frames that `role` receives, with messages of at most `message_max` bytes.
+    pub fn new(role: Role, message_max: u64) -> Decoder {
+        Decoder {
+            message_max,
+            message_len: 0,
+            frame_left: 0,
+            key: [0; 4],
+            key_at: 0,
+            utf8: Utf8::default(),
+            role,
+            message: Message::None,
+            in_frame: false,
+            fin: false,
+            closed: false,
+        }
+    }
+
+    /// Takes the next event. `None`: more bytes are needed; at most [`LEFT_MAX`] are left.
+    pub fn next<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Option<Event<'a>>, Failure> {
+        loop {
+            if self.closed {
+                // RFC 6455 1.4: what follows a Close is discarded.
+                *input = &mut [];
+                return Ok(None);
+            }
+            if self.in_frame {
+                match self.frame_left {
+                    0 => match self.frame_ends()? {
+                        Some(end) => return Ok(Some(end)),
+                        None => continue,
+                    },
+                    _ if input.is_empty() => return Ok(None),
+                    _ => return self.payload(input).map(Some),
+                }
+            }
+            let Some(header) = Header::parse(input, self.role)? else { return Ok(None) };
+            if header.opcode.is_control() {
+                return self.control(&header, input);
+            }
+            self.frame_begins(&header)?;
+            input::take(input, header.size);
+        }
+    }
+
+    fn frame_begins(&mut self, header: &Header) -> Result<(), Failure> {
+        self.message = match (header.opcode, self.message) {
+            (Opcode::Continuation, Message::None) => {
+                return Err(Failure::Frame("continuation of nothing"));
+            }
+            (Opcode::Continuation, message) => message,
+            (Opcode::Text, Message::None) => Message::Text,
+            (_, Message::None) => Message::Binary,
+            _ => return Err(Failure::Frame("new message inside a message")),
+        };
+        self.message_len = self.message_len.saturating_add(header.len);
+        if self.message_len > self.message_max {
+            return Err(Failure::MessageTooLarge);
+        }
+        self.frame_left = header.len;
+        self.key = header.key.unwrap_or_default();
+        self.key_at = 0;
+        self.fin = header.fin;
+        self.in_frame = true;
+        Ok(())
+    }
+
+    fn payload<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Event<'a>, Failure> {
+        // Not above `input.len()`, so it fits.
+        let n = self.frame_left.min(input.len() as u64) as usize;
+        let bytes = input::take(input, n);
+        if self.role == Role::Server {
+            mask::apply(self.key, usize::from(self.key_at), bytes);
+            self.key_at = (usize::from(self.key_at) + n) as u8 % 4;
+        }
+        self.frame_left -= n as u64;
+        if self.message == Message::Text {
+            self.utf8.check(bytes).map_err(|Invalid| Failure::Utf8)?;
+        }
+        Ok(Event::Data(bytes))
+    }
+
+    fn frame_ends(&mut self) -> Result<Option<Event<'static>>, Failure> {
+        self.in_frame = false;
+        if !self.fin {
+            return Ok(None);
+        }
+        let text = self.message == Message::Text;
+        self.message = Message::None;
+        self.message_len = 0;
+        self.utf8.end().map_err(|Invalid| Failure::Utf8)?;
+        Ok(Some(Event::MessageEnd { text }))
+    }
+
+    fn control<'a>(
+        &mut self,
+        header: &Header,
+        input: &mut &'a mut [u8],
+    ) -> Result<Option<Event<'a>>, Failure> {
+        let len = header.len as usize; // at most CONTROL_MAX, as the header was checked
+        if input.len() < header.size + len {
+            return Ok(None);
+        }
+        input::take(input, header.size);
+        let payload = input::take(input, len);
+        if let Some(key) = header.key {
+            mask::apply(key, 0, payload);
+        }
+        Ok(Some(match header.opcode {
+            Opcode::Ping => Event::Ping(payload),
+            Opcode::Pong => Event::Pong(payload),
+            _ => {
+                self.closed = true;
+                let (code, reason) = close::parse(payload)?;
+                Event::Close { code, reason }
+            }
+        }))
+    }
+}
+
+impl Header {
+    /// `None` while it is not whole. Rules are checked in the order of the bytes they need.
+    fn parse(input: &[u8], role: Role) -> Result<Option<Header>, Failure> {
+        let [first, second, rest @ ..] = input else { return Ok(None) };
+        if first & 0x70 != 0 {
+            return Err(Failure::Frame("reserved bit without an extension"));
+        }
+        let opcode = Opcode::from_bits(first & 0x0F).ok_or(Failure::Frame("reserved opcode"))?;
+        let fin = first & 0x80 != 0;
+        match (role, second & 0x80 != 0) {
+            (Role::Client, true) => return Err(Failure::Frame("masked frame from a server")),
+            (Role::Server, false) => return Err(Failure::Frame("unmasked frame from a client")),
+            _ => {}
+        }
+        let short = second & 0x7F;
+        if opcode.is_control() && (!fin || usize::from(short) > CONTROL_MAX) {
+            return Err(Failure::Frame("control frame that is fragmented or too long"));
+        }
+        let (len, rest, extended) = match short {
+            126 => {
+                let Some((len, rest)) = rest.split_first_chunk() else { return Ok(None) };
+                (u64::from(u16::from_be_bytes(*len)), rest, 2)
+            }
+            127 => {
+                let Some((len, rest)) = rest.split_first_chunk() else { return Ok(None) };
+                (u64::from_be_bytes(*len), rest, 8)
+            }
+            _ => (u64::from(short), rest, 0),
+        };
+        match extended {
+            2 if len < 126 => return Err(Failure::Frame("length not in its shortest form")),
+            8 if len < 0x1_0000 => return Err(Failure::Frame("length not in its shortest form")),
+            8 if len >> 63 != 0 => return Err(Failure::Frame("length of 64 bits")),
+            _ => {}
+        }
+        let key = match role {
+            Role::Client => None,
+            Role::Server => {
+                let Some(key) = rest.first_chunk() else { return Ok(None) };
+                Some(*key)
+            }
+        };
+        let size = 2 + extended + if key.is_some() { 4 } else { 0 };
+        Ok(Some(Header { opcode, fin, len, key, size }))
+    }
+}
