@@ -97,7 +97,7 @@ impl Polling {
         Ok(())
     }
 
-    fn answer_ends(&mut self, config: &Config, memory: &mut Option<Box<Memory>>) -> Result<(), Failure> {
+    fn answer_ends(&mut self, memory: &mut Option<Box<Memory>>) -> Result<(), Failure> {
         if let Some(scan) = &mut self.scan {
             if let Some(cursor) = scan.finish() {
                 self.cursor_advanced = Memory::advance(memory, cursor)?;
