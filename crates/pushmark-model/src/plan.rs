@@ -114,6 +114,9 @@ pub struct Subscribe {
     pub cookies: bool,
     /// Answers carry everything since the cursor, not only the latest (poll).
     pub resumes: bool,
+    /// The text message by which a client publishes itself, with `{channel}` and `{message}` (peer mode).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer: Option<Template>,
 }
 
 /// A periodic application heartbeat.
@@ -442,6 +445,7 @@ pub(crate) mod tests {
                 cursor: Cursor::None,
                 cookies: false,
                 resumes: false,
+                peer: None,
             },
             publish: None,
             connections: 100,
