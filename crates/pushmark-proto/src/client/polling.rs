@@ -79,7 +79,7 @@ impl Polling {
     }
 
     pub(super) fn handle_eof(&mut self, context: Context<'_>) -> Result<Option<Event<'static>>, Failure> {
-        let Context { config, exchange, memory } = context;
+        let Context { exchange, memory, .. } = context;
         if self.ending == Ending::No && exchange.eof()? {
             self.answer_ends(memory)?;
         }
