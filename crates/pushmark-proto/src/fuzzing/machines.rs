@@ -134,8 +134,8 @@ pub fn busy_config(transport: Transport) -> Config {
     }
 }
 
-/// A conversation from its first request to the end of its connection. A complete answer to a
-/// poll is followed by the next request at once; a WebSocket is past its handshake.
+/// A conversation from its first request to the end of its connection. Bytes after a
+/// complete answer to a poll answer a next request; a WebSocket is past its handshake.
 pub fn client(config: &Config) -> impl Pull {
     let mut client = Client::new(config, 1);
     let request = Request::get("/", "host");
@@ -147,16 +147,20 @@ pub fn client(config: &Config) -> impl Pull {
         assert!(matches!(opened, Ok(Some(Event::Opened { status: 101, .. }))));
     }
     out.clear();
+    let mut answered = false;
     move |input, transcript| {
         let event = match input {
-            Some(input) => client.handle_input(config, input, &mut out),
+            Some(input) => {
+                // The end of the connection would find a request written sooner unanswered.
+                if answered && !input.is_empty() && client.reusable() {
+                    answered = false;
+                    client.write_request(config, &request, &mut out);
+                }
+                client.handle_input(config, input, &mut out)
+            }
             None => client.handle_eof(config),
         };
-        if let Ok(Some(Event::Answered { .. })) = event
-            && client.reusable()
-        {
-            client.write_request(config, &request, &mut out);
-        }
+        answered |= matches!(event, Ok(Some(Event::Answered { .. })));
         transcript.out.append(&mut out);
         match event? {
             None => return Ok(false),
