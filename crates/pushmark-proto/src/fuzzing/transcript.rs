@@ -26,9 +26,16 @@ impl Transcript {
     /// Notes a piece of content.
     pub fn bytes(&mut self, sort: &'static str, bytes: &[u8]) {
         assert!(!bytes.is_empty(), "an empty piece was told");
-        match self.said.last_mut() {
-            Some(Said::Bytes(last, all)) if *last == sort => all.extend_from_slice(bytes),
-            _ => self.said.push(Said::Bytes(sort, bytes.to_vec())),
+        // The ready text is told after the piece that completes it, and a piece may go on beyond
+        // it; so of the place of `ready` only the message counts.
+        let run = match &mut self.said[..] {
+            [.., Said::Bytes(last, all), Said::Mark(what)] if *last == sort && what == "ready" => Some(all),
+            [.., Said::Bytes(last, all)] if *last == sort => Some(all),
+            _ => None,
+        };
+        match run {
+            Some(all) => all.extend_from_slice(bytes),
+            None => self.said.push(Said::Bytes(sort, bytes.to_vec())),
         }
     }
 
