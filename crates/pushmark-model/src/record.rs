@@ -51,9 +51,35 @@ pub const HEAT_ROWS: usize = 30;
 pub fn heat_row(latency_us: i64) -> u8 {
     // Upper bounds of rows 0.., computed once; a search in 30 numbers is cheaper than a logarithm.
     const BOUNDS: [i64; HEAT_ROWS - 1] = [
-        1, 3, 5, 10, 22, 47, 100, 216, 465, 1_000, 2_155, 4_642, 10_000, 21_545, 46_416, 100_000, 215_444,
-        464_159, 1_000_000, 2_154_435, 4_641_589, 10_000_000, 21_544_347, 46_415_889, 100_000_000, 215_443_470,
-        464_158_884, 1_000_000_000, 2_154_434_691,
+        1,
+        3,
+        5,
+        10,
+        22,
+        47,
+        100,
+        216,
+        465,
+        1_000,
+        2_155,
+        4_642,
+        10_000,
+        21_545,
+        46_416,
+        100_000,
+        215_444,
+        464_159,
+        1_000_000,
+        2_154_435,
+        4_641_589,
+        10_000_000,
+        21_544_347,
+        46_415_889,
+        100_000_000,
+        215_443_470,
+        464_158_884,
+        1_000_000_000,
+        2_154_434_691,
     ];
     BOUNDS.partition_point(|&bound| bound <= latency_us) as u8
 }
@@ -200,6 +226,8 @@ sums! {
         published_all: u64,
         /// Refused or unanswered, measure.
         publish_failed: u64,
+        /// Written within the measure phase, whenever they were due.
+        sent_in_measure: u64,
         /// Due, never written, measure.
         unpublished: u64,
         /// Found no idle publisher connection and the pool full.
@@ -342,7 +370,10 @@ mod tests {
 
     #[test]
     fn merging_adds_every_count() {
-        let mut a = Record { counts: Counts { delivered: 3, unserved: -1, ..Counts::default() }, ..Record::default() };
+        let mut a = Record {
+            counts: Counts { delivered: 3, unserved: -1, ..Counts::default() },
+            ..Record::default()
+        };
         a.failed.insert("refused".into(), 2);
         let mut sum = a.clone();
         sum.merge(&a);

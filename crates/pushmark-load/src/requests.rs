@@ -1,0 +1,187 @@
+//! What the crowd and the publisher ask: the arm's templates, filled in.
+
+use std::net::SocketAddr;
+
+use pushmark_model::plan::{ArmPlan, Cursor, ShardPlan};
+use pushmark_model::template::{Template, Values};
+use pushmark_model::transport::Transport;
+use pushmark_proto::client::{self, Client, Config, CursorSource, Request};
+
+/// Fills templates without allocating for each request: its texts are used again.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    names: Vec<String>,
+    subscribe_authority: String,
+    publish_authority: String,
+    hold_ms: u64,
+    port: u16,
+    path: Vec<u8>,
+    headers: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Requests {
+    pub(crate) fn new(plan: &ShardPlan) -> Requests {
+        let arm = &plan.arm;
+        Requests {
+            names: (0..arm.subscriptions.channels).map(|c| arm.channel_name(c)).collect(),
+            subscribe_authority: authority(&arm.subscribe.host, plan.subscribe_to),
+            publish_authority: match (&arm.publish, plan.publish_to) {
+                (Some(publish), Some(to)) => authority(&publish.host, to),
+                _ => String::new(),
+            },
+            hold_ms: arm.hold_ns / 1_000_000,
+            port: plan.port,
+            path: Vec::new(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// The channel with this name.
+    pub(crate) fn channel_named(&self, name: &str) -> Option<u32> {
+        // Almost always `c12`; foreign names are looked up.
+        let number = name.strip_prefix('c').and_then(|n| n.parse::<usize>().ok());
+        match number.filter(|&n| self.names.get(n).is_some_and(|have| have == name)) {
+            Some(n) => Some(n as u32),
+            None => self.names.iter().position(|have| have == name).map(|n| n as u32),
+        }
+    }
+
+    /// Appends a client's next request.
+    pub(crate) fn subscribe(
+        &mut self,
+        arm: &ArmPlan,
+        config: &Config,
+        client: &mut Client,
+        number: u32,
+        channels: &[u32],
+        out: &mut Vec<u8>,
+    ) {
+        let names: Vec<&str> = channels.iter().map(|&c| self.names[c as usize].as_str()).collect();
+        let values = Values {
+            channels: &names,
+            client: u64::from(number),
+            fields: arm.clients.as_ref(),
+            cursor: client.cursor(),
+            hold_ms: self.hold_ms,
+            port: self.port,
+            message: &[],
+        };
+        self.path.clear();
+        arm.subscribe.path.render(&values, &mut self.path);
+        self.headers.clear();
+        render_headers(&arm.subscribe.headers, &values, &mut self.headers);
+        if !arm.keep_alive && !arm.transport.is_push() {
+            self.headers.extend_from_slice(b"Connection: close\r\n");
+        }
+        let request = Request {
+            method: "GET",
+            target: text(&self.path),
+            authority: &self.subscribe_authority,
+            headers: text(&self.headers),
+            body: &[],
+        };
+        client.write_request(config, &request, out);
+    }
+
+    /// Appends a text filled in for one client (a message after open, a peer's publication).
+    pub(crate) fn fill(
+        &self,
+        arm: &ArmPlan,
+        template: &Template,
+        number: u32,
+        channels: &[u32],
+        message: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        let names: Vec<&str> = channels.iter().map(|&c| self.names[c as usize].as_str()).collect();
+        let values = Values {
+            channels: &names,
+            client: u64::from(number),
+            fields: arm.clients.as_ref(),
+            cursor: "",
+            hold_ms: self.hold_ms,
+            port: self.port,
+            message,
+        };
+        template.render(&values, out);
+    }
+
+    /// Appends a publication.
+    pub(crate) fn publish(
+        &mut self,
+        arm: &ArmPlan,
+        exchange: &mut client::Exchange,
+        channel: u32,
+        message: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        let Some(publish) = &arm.publish else { return };
+        let names = [self.names[channel as usize].as_str()];
+        let values = Values { channels: &names, port: self.port, message, ..Values::default() };
+        self.path.clear();
+        publish.path.render(&values, &mut self.path);
+        self.headers.clear();
+        render_headers(&publish.headers, &values, &mut self.headers);
+        self.body.clear();
+        publish.body.render(&values, &mut self.body);
+        let request = Request {
+            method: &publish.method,
+            target: text(&self.path),
+            authority: &self.publish_authority,
+            headers: text(&self.headers),
+            body: &self.body,
+        };
+        exchange.write_request(&request, out);
+    }
+}
+
+/// The rules of this arm's conversations.
+pub(crate) fn config(arm: &ArmPlan) -> Config {
+    let mut config = Config::new(match arm.transport {
+        Transport::Poll => client::Transport::Poll,
+        Transport::LongPoll => client::Transport::LongPoll,
+        Transport::Stream => client::Transport::Stream,
+        Transport::Sse => client::Transport::Sse,
+        Transport::WebSocket => client::Transport::WebSocket,
+    });
+    config.cursor = match &arm.subscribe.cursor {
+        Cursor::None => CursorSource::None,
+        Cursor::Header(name) => CursorSource::Header(name.clone()),
+        Cursor::Json(pointer) => CursorSource::Json(pointer.clone()),
+    };
+    config.ready = arm.subscribe.ready.as_ref().map(|text| text.clone().into_bytes());
+    config.answers = arm
+        .subscribe
+        .answer
+        .iter()
+        .map(|a| (a.on.clone().into_bytes(), a.send.clone().into_bytes()))
+        .collect();
+    config.subprotocol = arm.subscribe.subprotocol.clone();
+    config.conditional = arm.poll.conditional;
+    config.cookies = arm.subscribe.cookies;
+    config
+}
+
+fn authority(host: &str, address: SocketAddr) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{}", address.port())
+    } else {
+        format!("{host}:{}", address.port())
+    }
+}
+
+fn render_headers(headers: &[(String, Template)], values: &Values<'_>, out: &mut Vec<u8>) {
+    for (name, value) in headers {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        value.render(values, out);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    // Templates and what fills paths and headers are text; only a body takes raw bytes.
+    std::str::from_utf8(bytes).expect("filled from text")
+}

@@ -1,0 +1,36 @@
+//! Plans for tests.
+
+use pushmark_model::plan::*;
+use pushmark_model::schedule::{Arrivals, Ramp};
+use pushmark_model::template::Template;
+use pushmark_model::transport::Transport;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// An arm on one channel: ramp 1 s, settle 0, warm-up 1 s, measure 10 s, drain 2 s; 10/s.
+pub(crate) fn arm(transport: Transport, connections: u64) -> ArmPlan {
+    let plan = serde_json::json!({
+        "transport": transport, "target": "test", "nonce": 77, "seed": 42,
+        "subscribe": {
+            "host": "127.0.0.1", "port": null, "tls": false, "path": "/", "headers": [], "subprotocol": "",
+            "after_open": [], "ready": null, "every": [], "answer": [], "cursor": "none", "cookies": false,
+            "resumes": false,
+        },
+        "publish": null, "connections": connections,
+        "ramp": Ramp::constant(connections, connections as f64),
+        "phases": Phases { ramp_ns: SECOND, settle_ns: 0, warmup_ns: SECOND, measure_ns: 10 * SECOND, drain_ns: 2 * SECOND },
+        "deadline_ns": 2 * SECOND,
+        "poll": PollPlan { interval_ns: SECOND, jitter: 0.0, after_answer: false, random_phase: true, conditional: false, adaptive: None },
+        "hold_ns": SECOND, "keep_alive": true, "connect_timeout_ns": SECOND, "handshake_timeout_ns": SECOND,
+        "idle_timeout_ns": null, "reconnect": "none",
+        "subscriptions": { "channels": 1, "per_connection": 1, "room_size": null, "names": [] },
+        "publisher": PublisherPlan {
+            mode: Mode::External, interval_ns: 1e8, arrivals: Arrivals::Constant, aligned: true, connections: 4,
+            size: Size::Fixed(128), count: None, timeout_ns: SECOND,
+        },
+        "stamp_sample": 0, "sources": [], "latest_value": false,
+    });
+    let arm: ArmPlan = serde_json::from_value(plan).expect("the plan above is one");
+    debug_assert_eq!(arm.subscribe.path, Template::parse("/").expect("a literal"));
+    arm
+}

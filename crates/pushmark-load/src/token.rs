@@ -1,0 +1,59 @@
+//! Tokens: 64 bits that say whose event or timer it is, and whether it is still meant.
+
+/// Largest generation: 28 bits.
+pub(crate) const GENERATIONS: u32 = (1 << 28) - 1;
+
+/// Whose event it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A client's socket.
+    Client,
+    /// A publisher connection's socket.
+    Outlet,
+    /// Timer: the next poll, or the next attempt.
+    Next,
+    /// Timer: a subscription without an answer is taken to stand.
+    Settle,
+    /// Timer: the n-th application heartbeat (at most eight a client).
+    Every(u8),
+}
+
+const HEARTBEATS_MAX: u8 = 8;
+
+/// Packs owner (4 bits), generation (28) and index (32).
+pub(crate) fn pack(owner: Owner, generation: u32, index: u32) -> u64 {
+    let owner = match owner {
+        Owner::Client => 0,
+        Owner::Outlet => 1,
+        Owner::Next => 2,
+        Owner::Settle => 3,
+        Owner::Every(n) => 8 + u64::from(n.min(HEARTBEATS_MAX - 1)),
+    };
+    owner << 60 | u64::from(generation & GENERATIONS) << 32 | u64::from(index)
+}
+
+/// Unpacks what [`pack`] made.
+pub(crate) fn unpack(token: u64) -> (Owner, u32, u32) {
+    let owner = match token >> 60 {
+        0 => Owner::Client,
+        1 => Owner::Outlet,
+        2 => Owner::Next,
+        3 => Owner::Settle,
+        n => Owner::Every((n - 8) as u8),
+    };
+    (owner, (token >> 32) as u32 & GENERATIONS, token as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        for owner in
+            [Owner::Client, Owner::Outlet, Owner::Next, Owner::Settle, Owner::Every(0), Owner::Every(7)]
+        {
+            assert_eq!(unpack(pack(owner, GENERATIONS, u32::MAX)), (owner, GENERATIONS, u32::MAX));
+        }
+    }
+}
