@@ -1,2 +1,5 @@
 //! placeholder
 pub mod monitor;
+pub mod exit;
+pub mod progress;
+pub mod verdict;

@@ -1,0 +1,103 @@
+//! Whether an arm's figures can be believed: one table of bounds, and the words for each doubt.
+//!
+//! Nothing is measured here. What an [`Arm`] does not hold comes in as [`Facts`]; a figure that
+//! is absent raises no doubt, and is not taken for a good one either.
+
+mod bounds;
+mod facts;
+mod lag;
+mod words;
+
+use pushmark_model::run::{Arm, Outcome, Reason, Verdict, VerdictState};
+
+pub use bounds::{BOUNDS, Bound};
+pub use facts::Facts;
+
+/// Every doubt about an arm, worst first.
+pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut doubt = |bound: &Bound, share: Option<f64>, words: &dyn Fn(&Seen<'_>) -> [String; 3]| {
+        if let Some(share) = share
+            && let Some((state, limit)) = bound.crossed(share)
+        {
+            reasons.push(words::reason(arm, bound.code, state, words(&Seen { arm, share, limit, state })));
+        }
+    };
+    let generator = &arm.generator;
+    doubt(&bounds::GENERATOR_BUSY, Some(generator.busiest_core), &words::generator_busy);
+    doubt(&bounds::RUN_QUEUE_WAIT, facts.shard_wait(generator), &words::run_queue_wait);
+    doubt(&bounds::READ_LAG, lag::read(arm), &words::read_lag);
+    doubt(&bounds::PUBLISHER_LAG, lag::publisher(arm), &words::publisher_lag);
+    doubt(&bounds::ACHIEVED_RATE, lag::rate_short(arm), &words::achieved_rate);
+    doubt(&bounds::STEAL, Some(generator.steal), &words::steal);
+    doubt(&bounds::EXCUSED, lag::excused(arm), &words::excused);
+    doubt(&bounds::CLOCK_BOUND, lag::clock(arm, facts), &words::clock_bound);
+
+    let mut found = |code, state, text| reasons.push(words::reason(arm, code, state, text));
+    if let Some(overflows) = arm.wire.listen_overflows.filter(|&n| n > 0) {
+        found("listen_overflows", VerdictState::Invalid, words::listen_overflows(overflows));
+    }
+    for (code, shortage) in [("ports", facts.port_shortages), ("descriptors", facts.descriptor_shortages)] {
+        if shortage > 0 {
+            found(code, VerdictState::Invalid, words::shortage(code, shortage));
+        }
+    }
+    if let Some(measured_s) = facts.interrupted_after_s {
+        found("interrupted", VerdictState::Incomplete, words::interrupted(measured_s));
+    }
+    if let Some(error) = &facts.broken_off {
+        found("broken_off", VerdictState::Incomplete, words::broken_off(error));
+    }
+    if let Some(step_ns) = facts.clock_step_ns {
+        found("clock_step", VerdictState::Suspect, words::clock_step(step_ns));
+    }
+    if facts.no_steady_state {
+        found("no_steady_state", VerdictState::Suspect, words::no_steady_state());
+    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.state));
+    reasons
+}
+
+/// What a doubt's words are made from.
+struct Seen<'a> {
+    arm: &'a Arm,
+    share: f64,
+    limit: f64,
+    state: VerdictState,
+}
+
+/// The worst of some reasons; `Valid` if there is none.
+pub fn worst(reasons: &[Reason]) -> VerdictState {
+    reasons.iter().map(|r| r.state).max().unwrap_or(VerdictState::Valid)
+}
+
+/// The verdict of a run: every reason of its arms, worst first, and the worst of them.
+pub fn of_run(reasons: Vec<Reason>) -> Verdict {
+    let mut reasons = reasons;
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.state));
+    Verdict { state: worst(&reasons), reasons }
+}
+
+/// What became of the server: not whether the figures hold, but whether it did.
+///
+/// It died if its process ended by itself, or if everything it held was lost and nothing of
+/// what was expected arrived. It is degraded if a connection or a delivery was lost, or late.
+pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
+    let connections = &arm.connections;
+    let delivery = arm.delivery.as_ref();
+    let ended = facts.server_ended || arm.server.as_ref().is_some_and(|s| s.ended.is_some());
+    let all_lost = connections.opened > 0 && connections.lost >= connections.opened;
+    let silent = delivery.is_some_and(|d| d.delivered == 0);
+    if ended || (all_lost && silent) {
+        return Outcome::Died;
+    }
+    let publications = arm.published.as_ref().is_some_and(|p| p.failed > 0);
+    let short = delivery.is_some_and(|d| {
+        d.missing + d.late + d.unserved + d.unpublished > 0 || d.delivered < d.expected || d.unstable
+    });
+    let connections = connections.lost > 0 || connections.opened < connections.asked;
+    if short || publications || connections { Outcome::Degraded } else { Outcome::Held }
+}
+
+#[cfg(test)]
+mod tests;

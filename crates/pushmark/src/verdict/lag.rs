@@ -1,0 +1,57 @@
+//! Shares that compare our own delays with the latency shown. Pure.
+
+use pushmark_model::run::{Arm, Latency};
+
+use super::Facts;
+
+/// Below this a lag is the grain of the files (1 µs), not a delay: no doubt is raised on it.
+const GRAIN_US: i64 = 2;
+
+/// Read lag as a share of the latency it stands beside.
+pub(super) fn read(arm: &Arm) -> Option<f64> {
+    let delivery = arm.delivery.as_ref()?;
+    // Kernel stamps say what was; the bound from wake-ups only what may have been.
+    let stamped = delivery.read_lag_stamped.as_ref().filter(|lag| lag.count > 0);
+    share(stamped.unwrap_or(&delivery.read_lag), &delivery.latency)
+}
+
+/// Publisher lag as a share of the latency it is part of.
+pub(super) fn publisher(arm: &Arm) -> Option<f64> {
+    share(&arm.published.as_ref()?.lag, &arm.delivery.as_ref()?.latency)
+}
+
+/// How far publications fell short of the plan.
+pub(super) fn rate_short(arm: &Arm) -> Option<f64> {
+    let published = arm.published.as_ref()?;
+    (published.asked_per_s > 0.0).then(|| 1.0 - published.achieved_per_s / published.asked_per_s)
+}
+
+/// Excused deliveries of those intended.
+pub(super) fn excused(arm: &Arm) -> Option<f64> {
+    let delivery = arm.delivery.as_ref()?;
+    (delivery.intended > 0).then(|| delivery.excused as f64 / delivery.intended as f64)
+}
+
+/// The clocks' uncertainty as a share of the median.
+pub(super) fn clock(arm: &Arm, facts: &Facts) -> Option<f64> {
+    let bound_us = facts.clock_bound_ns? as f64 / 1_000.0;
+    let p50_us = arm.delivery.as_ref()?.latency.p50_us?;
+    Some(bound_us / p50_us.max(1) as f64)
+}
+
+/// A lag against a latency at the highest percentile both support: p99, or p90 where there
+/// are too few publications for it.
+fn share(lag: &Latency, latency: &Latency) -> Option<f64> {
+    let (_, lag_us, latency_us) = pair(lag, latency)?;
+    (lag_us > GRAIN_US).then(|| lag_us as f64 / latency_us.max(1) as f64)
+}
+
+/// `(percentile's name, lag, latency)`, µs. Where the percentile lies among the missing the
+/// latency is at least what is said: the lag is compared with that.
+pub(super) fn pair(lag: &Latency, latency: &Latency) -> Option<(&'static str, i64, i64)> {
+    let at = |name, lag: Option<i64>, latency: Option<i64>, at_least: Option<i64>| {
+        Some((name, lag?, latency.or(at_least)?))
+    };
+    at("p99", lag.p99_us, latency.p99_us, latency.p99_at_least_us)
+        .or_else(|| at("p90", lag.p90_us, latency.p90_us, latency.p90_at_least_us))
+}
