@@ -1,1 +1,681 @@
-//! Under way.
+//! Every figure a threshold can name: its unit, what it is, where it stands in an [`Arm`];
+//! and the expressions over them (`delivery.p99 < 50ms`).
+//!
+//! One table, so that thresholds, searches and the documentation cannot differ.
+
+use std::fmt;
+
+use crate::run::{Arm, Latency, Threshold};
+use crate::units::{Bytes, Nanos, PerSecond, RATE_ACCEPTED, SHARE_ACCEPTED, SIZE_ACCEPTED, parse_share};
+
+/// The unit a metric's value is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds; written with a unit of time.
+    Micros,
+    /// A number of things.
+    Count,
+    /// A share of one; `%` may be written.
+    Ratio,
+    /// Bytes; a unit of size may be written.
+    Bytes,
+    /// Per second.
+    PerSecond,
+}
+
+impl Unit {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Micros => "µs",
+            Unit::Count => "count",
+            Unit::Ratio => "ratio",
+            Unit::Bytes => "bytes",
+            Unit::PerSecond => "per_s",
+        }
+    }
+
+    /// What is accepted as a value.
+    pub fn accepted(self) -> &'static str {
+        match self {
+            Unit::Micros => "a time with its unit, such as \"50ms\" or \"2s\"",
+            Unit::Count => "a number, such as 0",
+            Unit::Ratio => SHARE_ACCEPTED,
+            Unit::Bytes => SIZE_ACCEPTED,
+            Unit::PerSecond => RATE_ACCEPTED,
+        }
+    }
+
+    fn parse(self, text: &str) -> Option<f64> {
+        let number = || text.parse::<f64>().ok().filter(|n| n.is_finite());
+        match self {
+            Unit::Micros => {
+                // Latencies may be below zero, so bounds on them may be too.
+                let (sign, text) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
+                text.parse::<Nanos>().ok().map(|n| sign * n.0 as f64 / 1_000.0)
+            }
+            Unit::Count => number(),
+            Unit::Ratio => parse_share(text).ok(),
+            Unit::Bytes => number().or_else(|| text.parse::<Bytes>().ok().map(|b| b.0 as f64)),
+            Unit::PerSecond => number().or_else(|| text.parse::<PerSecond>().ok().map(|r| r.0)),
+        }
+    }
+}
+
+/// A figure of an arm.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// The name thresholds use.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it is.
+    pub about: String,
+    get: Get,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Get {
+    Scalar(fn(&Arm) -> Option<f64>),
+    Latency(fn(&Arm) -> Option<&Latency>, fn(&Latency) -> Option<f64>),
+}
+
+impl Metric {
+    /// Its value in its own unit; `None` where it was not measured, or where a percentile
+    /// falls among the missing.
+    pub fn value(&self, arm: &Arm) -> Option<f64> {
+        match self.get {
+            Get::Scalar(get) => get(arm),
+            Get::Latency(family, stat) => family(arm).and_then(stat),
+        }
+    }
+
+    /// The metric with this name; `delivery.p99.9`, `delivery.p99_us` and `delivery.latency.p99` are understood.
+    pub fn find(name: &str) -> Option<Metric> {
+        let mut wanted = name.trim().replace("p99.9", "p999");
+        if let Some(rest) = wanted.strip_prefix("delivery.latency.") {
+            wanted = format!("delivery.{rest}");
+        }
+        let all = all();
+        let found = all.iter().find(|m| m.name == wanted).or_else(|| {
+            let plain = wanted.strip_suffix("_us")?;
+            all.iter().find(|m| m.name == plain && m.unit == Unit::Micros)
+        });
+        found.cloned()
+    }
+}
+
+type Family = (&'static str, &'static str, fn(&Arm) -> Option<&Latency>);
+type Stat = (&'static str, &'static str, Unit, fn(&Latency) -> Option<f64>);
+
+/// Distributions: each has every statistic of [`STATS`].
+const FAMILIES: &[Family] = &[
+    ("delivery", "received − due, over expected deliveries", |a| Some(&a.delivery.as_ref()?.latency)),
+    ("delivery.delivered_only", "received − due, over what arrived alone", |a| {
+        let latency = &a.delivery.as_ref()?.latency;
+        Some(latency.delivered_only.as_deref().unwrap_or(latency))
+    }),
+    ("delivery.from_sent", "received − sent, over expected deliveries", |a| {
+        Some(&a.delivery.as_ref()?.from_sent)
+    }),
+    ("delivery.read_lag", "how long a delivery lay in the kernel before it was read (bound)", |a| {
+        Some(&a.delivery.as_ref()?.read_lag)
+    }),
+    ("delivery.read_lag_stamped", "the same by kernel receive stamps, on a sample", |a| {
+        a.delivery.as_ref()?.read_lag_stamped.as_ref()
+    }),
+    ("delivery.spread.first", "first subscriber's received − due, broadcasts heard by all", |a| {
+        Some(&a.delivery.as_ref()?.spread.as_ref()?.first)
+    }),
+    ("delivery.spread.median", "median subscriber's received − due, broadcasts heard by all", |a| {
+        Some(&a.delivery.as_ref()?.spread.as_ref()?.median)
+    }),
+    ("delivery.spread.last", "last subscriber's received − due, broadcasts heard by all", |a| {
+        Some(&a.delivery.as_ref()?.spread.as_ref()?.last)
+    }),
+    ("connect.tcp", "TCP handshake", |a| a.connect.as_ref()?.tcp.as_ref()),
+    ("connect.subscribed", "connect until subscribed", |a| a.connect.as_ref()?.subscribed.as_ref()),
+    ("connect.first_message", "connect until the first message", |a| {
+        a.connect.as_ref()?.first_message.as_ref()
+    }),
+    ("published.lag", "sent − due", |a| Some(&a.published.as_ref()?.lag)),
+    ("published.accept", "publish answered − sent", |a| a.published.as_ref()?.accept.as_ref()),
+    ("poll.age_at_receipt", "age of the state at each answer of a poll", |a| {
+        Some(&a.poll.as_ref()?.age_at_receipt)
+    }),
+    ("long_poll.hold_overshoot", "time-out answer − when it was due", |a| {
+        Some(&a.long_poll.as_ref()?.hold_overshoot)
+    }),
+    ("long_poll.deaf", "certainly deaf between answer and next request", |a| {
+        Some(&a.long_poll.as_ref()?.deaf)
+    }),
+    ("long_poll.in_flight", "answer or request in flight, at most", |a| {
+        Some(&a.long_poll.as_ref()?.in_flight)
+    }),
+    ("observed.gap", "time between messages of one connection (observe)", |a| {
+        Some(&a.observed.as_ref()?.gap)
+    }),
+    ("observed.latency", "received − the target's own timestamp (observe)", |a| {
+        a.observed.as_ref()?.latency.as_ref()
+    }),
+    ("generator.loop_lag", "length of a turn of the generator's loop", |a| Some(&a.generator.loop_lag)),
+];
+
+/// Of a distribution. Where deliveries are missing they count as infinitely late: the largest
+/// and the mean are then absent like the percentiles that fall among them.
+const STATS: &[Stat] = &[
+    ("p50", "median", Unit::Micros, |l| micros(l.p50_us)),
+    ("p90", "90th percentile", Unit::Micros, |l| micros(l.p90_us)),
+    ("p99", "99th percentile", Unit::Micros, |l| micros(l.p99_us)),
+    ("p999", "99.9th percentile", Unit::Micros, |l| micros(l.p999_us)),
+    ("max", "largest", Unit::Micros, |l| all_arrived(l).and_then(|l| micros(l.max_us))),
+    ("min", "smallest", Unit::Micros, |l| micros(l.min_us)),
+    ("mean", "mean", Unit::Micros, |l| all_arrived(l).and_then(|l| l.mean_us)),
+    ("count", "values recorded", Unit::Count, |l| count(l.count)),
+    ("negative", "values below zero", Unit::Count, |l| count(l.negative)),
+];
+
+type Scalar = (&'static str, Unit, &'static str, fn(&Arm) -> Option<f64>);
+
+/// Figures that stand alone.
+const SCALARS: &[Scalar] = &[
+    ("delivery.intended", Unit::Count, "publications due × subscribers planned", |a| {
+        count(a.delivery.as_ref()?.intended)
+    }),
+    (
+        "delivery.expected",
+        Unit::Count,
+        "intended − unserved − unpublished − excused − superseded",
+        |a| count(a.delivery.as_ref()?.expected),
+    ),
+    ("delivery.delivered", Unit::Count, "arrived within the deadline", |a| {
+        count(a.delivery.as_ref()?.delivered)
+    }),
+    ("delivery.missing", Unit::Count, "sent, subscriber subscribed, never seen", |a| {
+        count(a.delivery.as_ref()?.missing)
+    }),
+    ("delivery.late", Unit::Count, "arrived after due + deadline", |a| count(a.delivery.as_ref()?.late)),
+    ("delivery.superseded", Unit::Count, "never shown, but a newer one of the same channel was", |a| {
+        count(a.delivery.as_ref()?.superseded)
+    }),
+    ("delivery.excused", Unit::Count, "inside an uncertainty window", |a| {
+        count(a.delivery.as_ref()?.excused)
+    }),
+    ("delivery.unserved", Unit::Count, "connection never made, or lost unasked", |a| {
+        count(a.delivery.as_ref()?.unserved)
+    }),
+    ("delivery.unpublished", Unit::Count, "due, never sent", |a| count(a.delivery.as_ref()?.unpublished)),
+    ("delivery.duplicate", Unit::Count, "seen again on the same subscription", |a| {
+        count(a.delivery.as_ref()?.duplicate)
+    }),
+    ("delivery.out_of_order", Unit::Count, "below the highest seen on that subscription", |a| {
+        count(a.delivery.as_ref()?.out_of_order)
+    }),
+    ("delivery.beyond_window", Unit::Count, "more than 64 behind the highest seen", |a| {
+        count(a.delivery.as_ref()?.beyond_window)
+    }),
+    ("delivery.foreign", Unit::Count, "stamped by another run", |a| count(a.delivery.as_ref()?.foreign)),
+    ("delivery.unstamped", Unit::Count, "messages without a stamp", |a| {
+        count(a.delivery.as_ref()?.unstamped)
+    }),
+    ("delivery.of_intended", Unit::Ratio, "delivered ÷ intended", |a| {
+        let d = a.delivery.as_ref()?;
+        ratio(d.delivered as f64, d.intended as f64)
+    }),
+    ("delivery.of_expected", Unit::Ratio, "delivered ÷ expected", |a| {
+        let d = a.delivery.as_ref()?;
+        ratio(d.delivered as f64, d.expected as f64)
+    }),
+    ("delivery.backlog_per_s", Unit::PerSecond, "growth of the backlog; absent while it is stable", |a| {
+        a.delivery.as_ref()?.backlog_per_s
+    }),
+    (
+        "delivery.age_of_information.mean",
+        Unit::Micros,
+        "time-weighted mean age of what a client holds",
+        |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.mean_us),
+    ),
+    ("delivery.age_of_information.p50", Unit::Micros, "its time-weighted median", |a| {
+        Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p50_us as f64)
+    }),
+    ("delivery.age_of_information.p99", Unit::Micros, "its time-weighted 99th percentile", |a| {
+        Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p99_us as f64)
+    }),
+    ("connect.count", Unit::Count, "connections that got a first response byte", |a| {
+        count(a.connect.as_ref()?.count)
+    }),
+    ("connect.p50", Unit::Micros, "connect until the first response byte, median", |a| {
+        connected(a, |c| c.p50_us)
+    }),
+    ("connect.p99", Unit::Micros, "its 99th percentile", |a| connected(a, |c| c.p99_us)),
+    ("connect.max", Unit::Micros, "its largest", |a| connected(a, |c| c.max_us)),
+    ("connect.failed", Unit::Count, "attempts that failed before they were subscribed, of every kind", |a| {
+        count(a.connections.failed.values().sum())
+    }),
+    ("connections.asked", Unit::Count, "planned", |a| count(a.connections.asked)),
+    ("connections.opened", Unit::Count, "subscribed at least once", |a| count(a.connections.opened)),
+    ("connections.lost", Unit::Count, "lost unasked after they were open", |a| count(a.connections.lost)),
+    ("connections.reconnected", Unit::Count, "made again after a loss", |a| count(a.connections.reconnected)),
+    ("published.due", Unit::Count, "publications due", |a| count(a.published.as_ref()?.due)),
+    ("published.sent", Unit::Count, "publications written", |a| count(a.published.as_ref()?.sent)),
+    ("published.failed", Unit::Count, "publications the target did not accept", |a| {
+        count(a.published.as_ref()?.failed)
+    }),
+    (
+        "published.pool_exhausted",
+        Unit::Count,
+        "publications that found every publisher connection busy",
+        |a| count(a.published.as_ref()?.pool_exhausted),
+    ),
+    ("published.asked_per_s", Unit::PerSecond, "publications asked for, over all channels", |a| {
+        Some(a.published.as_ref()?.asked_per_s)
+    }),
+    ("published.achieved_per_s", Unit::PerSecond, "publications achieved, over all channels", |a| {
+        Some(a.published.as_ref()?.achieved_per_s)
+    }),
+    ("poll.requests", Unit::Count, "polls sent", |a| count(a.poll.as_ref()?.requests)),
+    ("poll.redundant", Unit::Count, "answers that showed nothing new", |a| count(a.poll.as_ref()?.redundant)),
+    ("poll.redundant_share", Unit::Ratio, "redundant ÷ requests", |a| {
+        let p = a.poll.as_ref()?;
+        ratio(p.redundant as f64, p.requests as f64)
+    }),
+    ("poll.not_modified", Unit::Count, "redundant answers that were 304", |a| {
+        count(a.poll.as_ref()?.not_modified)
+    }),
+    ("poll.skipped_states", Unit::Count, "states of a channel that were never shown", |a| {
+        count(a.poll.as_ref()?.skipped_states)
+    }),
+    ("poll.overruns", Unit::Count, "polls whose predecessor was still unanswered", |a| {
+        count(a.poll.as_ref()?.overruns)
+    }),
+    ("long_poll.answers", Unit::Count, "answers with news", |a| count(a.long_poll.as_ref()?.answers)),
+    ("long_poll.timeouts", Unit::Count, "answers without news", |a| count(a.long_poll.as_ref()?.timeouts)),
+    ("long_poll.answers_per_s", Unit::PerSecond, "answers of both kinds", |a| {
+        Some(a.long_poll.as_ref()?.answers_per_s)
+    }),
+    ("long_poll.missed_deaf", Unit::Count, "missing between two consecutive answers", |a| {
+        count(a.long_poll.as_ref()?.missed_deaf)
+    }),
+    ("long_poll.messages_per_answer", Unit::Count, "messages in an answer with news, mean", |a| {
+        a.long_poll.as_ref()?.messages_per_answer
+    }),
+    ("long_poll.receivers_per_publication", Unit::Count, "receivers of a publication, mean", |a| {
+        a.long_poll.as_ref()?.receivers_per_publication
+    }),
+    ("long_poll.new_connections", Unit::Count, "TCP connections after the first of each client", |a| {
+        count(a.long_poll.as_ref()?.new_connections)
+    }),
+    ("observed.messages", Unit::Count, "messages (observe)", |a| count(a.observed.as_ref()?.messages)),
+    ("observed.payload_bytes", Unit::Bytes, "their payload (observe)", |a| {
+        count(a.observed.as_ref()?.payload_bytes)
+    }),
+    ("server.cpu_us", Unit::Micros, "CPU of the server's process tree during measure", |a| {
+        count(a.server.as_ref()?.cpu_us)
+    }),
+    ("server.cpu_cores", Unit::Ratio, "the same as a share of one core", |a| {
+        let s = a.server.as_ref()?;
+        ratio(s.cpu_us as f64, s.window_us as f64)
+    }),
+    ("server.cpu_us_per_delivery", Unit::Micros, "CPU of the server ÷ deliveries", |a| {
+        ratio(a.server.as_ref()?.cpu_us as f64, a.delivery.as_ref()?.delivered as f64)
+    }),
+    ("server.rss_bytes_peak", Unit::Bytes, "highest resident memory of the server", |a| {
+        count(a.server.as_ref()?.rss_bytes_peak)
+    }),
+    ("server.rss_bytes_per_connection", Unit::Bytes, "slope of resident memory over connections", |a| {
+        a.server.as_ref()?.rss_bytes_per_connection
+    }),
+    ("server.kernel_bytes_per_connection", Unit::Bytes, "slope of kernel memory, both ends", |a| {
+        a.server.as_ref()?.kernel_bytes_per_connection
+    }),
+    ("server.threads_max", Unit::Count, "most threads of the server", |a| {
+        count(a.server.as_ref()?.threads_max)
+    }),
+    ("generator.cpu_us", Unit::Micros, "CPU of the generator during measure", |a| count(a.generator.cpu_us)),
+    ("generator.busiest_core", Unit::Ratio, "busiest generator thread, share of a core", |a| {
+        Some(a.generator.busiest_core)
+    }),
+    ("generator.rss_bytes_peak", Unit::Bytes, "highest resident memory of the generator", |a| {
+        count(a.generator.rss_bytes_peak)
+    }),
+    ("generator.run_queue_wait_us", Unit::Micros, "wait of generator threads for a CPU", |a| {
+        count(a.generator.run_queue_wait_us)
+    }),
+    ("generator.steal", Unit::Ratio, "CPU stolen by the hypervisor", |a| Some(a.generator.steal)),
+    ("softirq_us", Unit::Micros, "CPU in soft interrupts over all CPUs", |a| count(a.softirq_us?)),
+    ("kernel_memory_bytes", Unit::Bytes, "kernel memory the crowd added, both ends", |a| {
+        count(a.kernel_memory_bytes?)
+    }),
+    ("wire.bytes_in", Unit::Bytes, "read from subscriber connections over the whole arm", |a| {
+        count(a.wire.bytes_in)
+    }),
+    ("wire.bytes_out", Unit::Bytes, "written to subscriber connections over the whole arm", |a| {
+        count(a.wire.bytes_out)
+    }),
+    ("wire.measure_bytes_in", Unit::Bytes, "read during measure", |a| count(a.wire.measure_bytes_in)),
+    ("wire.measure_bytes_out", Unit::Bytes, "written during measure", |a| count(a.wire.measure_bytes_out)),
+    ("wire.bytes_in_per_delivery", Unit::Bytes, "read during measure ÷ deliveries", |a| {
+        ratio(a.wire.measure_bytes_in as f64, a.delivery.as_ref()?.delivered as f64)
+    }),
+    ("wire.segments_in", Unit::Count, "segments received", |a| count(a.wire.segments_in?)),
+    ("wire.segments_out", Unit::Count, "segments sent", |a| count(a.wire.segments_out?)),
+    ("wire.retransmits", Unit::Count, "segments retransmitted, whole host", |a| count(a.wire.retransmits?)),
+    ("wire.listen_overflows", Unit::Count, "listen-queue overflows, whole host", |a| {
+        count(a.wire.listen_overflows?)
+    }),
+];
+
+/// All metrics, in the order of the documentation.
+pub fn all() -> Vec<Metric> {
+    let families = FAMILIES.iter().flat_map(|(prefix, about, family)| {
+        STATS.iter().map(move |(suffix, stat_about, unit, stat)| Metric {
+            name: format!("{prefix}.{suffix}"),
+            unit: *unit,
+            about: format!("{about}: {stat_about}"),
+            get: Get::Latency(*family, *stat),
+        })
+    });
+    let scalars = SCALARS.iter().map(|(name, unit, about, get)| Metric {
+        name: (*name).to_owned(),
+        unit: *unit,
+        about: (*about).to_owned(),
+        get: Get::Scalar(*get),
+    });
+    families.chain(scalars).collect()
+}
+
+/// The table of metrics for the documentation, as Markdown.
+pub fn markdown() -> String {
+    let mut out = String::from("| metric | unit | what it is |\n|---|---|---|\n");
+    for (prefix, about, _) in FAMILIES {
+        let stats: Vec<&str> = STATS.iter().map(|(name, ..)| *name).collect();
+        out += &format!("| `{prefix}.{{{}}}` | µs (count, negative: count) | {about} |\n", stats.join(","));
+    }
+    for (name, unit, about, _) in SCALARS {
+        out += &format!("| `{name}` | {} | {about} |\n", unit.name());
+    }
+    out
+}
+
+fn micros(value: Option<i64>) -> Option<f64> {
+    value.map(|v| v as f64)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one shape for every getter")]
+fn count(value: u64) -> Option<f64> {
+    Some(value as f64)
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+/// Connect times exist only if something connected.
+fn connected(arm: &Arm, value: fn(&crate::run::Connect) -> u64) -> Option<f64> {
+    arm.connect.as_ref().filter(|c| c.count > 0).map(|c| value(c) as f64)
+}
+
+/// `delivered_only` stands beside a distribution exactly where something expected did not arrive.
+fn all_arrived(latency: &Latency) -> Option<&Latency> {
+    latency.delivered_only.is_none().then_some(latency)
+}
+
+/// How a metric is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+}
+
+/// Longest first: `<=` begins with `<`.
+const OPS: [(&str, Op); 6] = [
+    ("<=", Op::AtMost),
+    (">=", Op::AtLeast),
+    ("==", Op::Equal),
+    ("!=", Op::NotEqual),
+    ("<", Op::Less),
+    (">", Op::Greater),
+];
+
+const BOUND_ACCEPTED: &str = "an operator (<, <=, >, >=, ==, !=) and a value, such as \"< 50ms\" or \"== 0\"";
+
+/// A metric and the bound it must keep.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    metric: Metric,
+    op: Op,
+    bound: f64,
+    source: String,
+}
+
+/// Why a threshold cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpressionError {
+    /// No such metric.
+    Metric {
+        /// The name.
+        found: String,
+        /// The nearest name there is.
+        nearest: Option<String>,
+    },
+    /// The operator or value.
+    Bound {
+        /// The text after the metric.
+        found: String,
+        /// What would be taken.
+        accepted: &'static str,
+    },
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExpressionError::Metric { found, nearest } => {
+                write!(f, "unknown metric `{found}`")?;
+                match nearest {
+                    Some(name) => write!(f, "; did you mean `{name}`?"),
+                    None => Ok(()),
+                }
+            }
+            ExpressionError::Bound { found, accepted } => write!(f, "found {found:?}, accepted: {accepted}"),
+        }
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+impl Expression {
+    /// Reads a threshold: a metric's name and its bound (`"delivery.p99"`, `"< 50ms"`).
+    pub fn parse(metric: &str, bound: &str) -> Result<Expression, ExpressionError> {
+        let Some(found) = Metric::find(metric) else {
+            let nearest = crate::scenario::nearest(metric, all().iter().map(|m| m.name.as_str()));
+            return Err(ExpressionError::Metric { found: metric.to_owned(), nearest });
+        };
+        let text = bound.trim();
+        let error = |accepted| ExpressionError::Bound { found: bound.to_owned(), accepted };
+        let (op, value) = OPS
+            .iter()
+            .find_map(|(sign, op)| text.strip_prefix(sign).map(|value| (*op, value.trim())))
+            .ok_or_else(|| error(BOUND_ACCEPTED))?;
+        let bound = found.unit.parse(value).ok_or_else(|| error(found.unit.accepted()))?;
+        let source = format!("{} {text}", metric.trim());
+        Ok(Expression { metric: found, op, bound, source })
+    }
+
+    /// Reads a threshold in one text: `delivery.p99 < 50ms`.
+    pub fn parse_text(text: &str) -> Result<Expression, ExpressionError> {
+        match text.find(['<', '>', '=', '!']) {
+            Some(at) => Expression::parse(&text[..at], &text[at..]),
+            None => Err(ExpressionError::Bound { found: text.to_owned(), accepted: BOUND_ACCEPTED }),
+        }
+    }
+
+    /// The metric.
+    pub fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
+    /// How it is compared.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// The bound, in the metric's unit.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// Whether a value keeps the bound.
+    pub fn holds(&self, value: f64) -> bool {
+        match self.op {
+            Op::Less => value < self.bound,
+            Op::AtMost => value <= self.bound,
+            Op::Greater => value > self.bound,
+            Op::AtLeast => value >= self.bound,
+            Op::Equal => value == self.bound,
+            Op::NotEqual => value != self.bound,
+        }
+    }
+
+    /// The outcome on an arm. A metric that is absent fails, whatever the operator.
+    pub fn evaluate(&self, arm: &Arm) -> Threshold {
+        let value = self.metric.value(arm);
+        let ok = value.is_some_and(|v| self.holds(v));
+        Threshold { expression: self.source.clone(), arm: arm.transport, value, ok }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Connections, Delivery, Generator, Outcome, Server, VerdictState, Wire};
+    use crate::transport::Transport;
+
+    fn arm() -> Arm {
+        let latency = Latency {
+            count: 1_000,
+            p50_us: Some(900),
+            p99_us: Some(40_000),
+            max_us: Some(70_000),
+            ..Latency::default()
+        };
+        Arm {
+            transport: Transport::Sse,
+            target: "t".into(),
+            nonce: "1".into(),
+            outcome: Outcome::Held,
+            verdict: VerdictState::Valid,
+            error: None,
+            observe: false,
+            subscribed_by: "head".into(),
+            connections: Connections {
+                failed: [("refused".to_owned(), 2), ("timeout".to_owned(), 1)].into(),
+                ..Connections::default()
+            },
+            connect: None,
+            delivery: Some(Delivery { intended: 2_000, delivered: 1_999, latency, ..Delivery::default() }),
+            observed: None,
+            poll: None,
+            long_poll: None,
+            published: None,
+            server: Some(Server { rss_bytes_peak: 65_536, ..Server::default() }),
+            generator: Generator::default(),
+            softirq_us: None,
+            kernel_memory_bytes: None,
+            wire: Wire::default(),
+            phases: vec![],
+            server_says: None,
+        }
+    }
+
+    fn check(expression: &str, value: Option<f64>, ok: bool) {
+        let threshold = Expression::parse_text(expression).unwrap().evaluate(&arm());
+        assert_eq!((threshold.value, threshold.ok), (value, ok), "{expression}");
+        assert_eq!(threshold.expression, expression);
+    }
+
+    #[test]
+    fn a_bound_is_read_in_the_unit_of_its_metric() {
+        check("delivery.p99 < 50ms", Some(40_000.0), true);
+        check("delivery.p99 < 0.04s", Some(40_000.0), false);
+        check("delivery.p99 <= 40ms", Some(40_000.0), true);
+        check("delivery.p50 > 1ms", Some(900.0), false);
+        check("server.rss_bytes_peak <= 64KiB", Some(65_536.0), true);
+        check("connect.failed == 0", Some(3.0), false);
+        check("connect.failed != 0", Some(3.0), true);
+        check("delivery.of_intended >= 99.9%", Some(0.9995), true);
+    }
+
+    #[test]
+    fn a_metric_that_is_absent_fails() {
+        check("delivery.p99.9 < 1h", None, false);
+        check("connect.p99 < 1h", None, false);
+        check("connect.p99 != 1h", None, false);
+        check("poll.requests >= 0", None, false);
+    }
+
+    #[test]
+    fn a_percentile_among_the_missing_fails() {
+        let mut arm = arm();
+        let latency = &mut arm.delivery.as_mut().unwrap().latency;
+        latency.p99_at_least_us = latency.p99_us.take();
+        latency.delivered_only = Some(Box::new(Latency { p99_us: Some(10), ..Latency::default() }));
+        let evaluate = |text: &str| Expression::parse_text(text).unwrap().evaluate(&arm).ok;
+        assert!(!evaluate("delivery.p99 < 1h"));
+        assert!(!evaluate("delivery.max < 1h"));
+        assert!(evaluate("delivery.delivered_only.p99 < 1h"));
+    }
+
+    #[test]
+    fn aliases_find_the_same_metric() {
+        for name in ["delivery.p999", "delivery.p99.9", "delivery.latency.p999", "delivery.latency.p999_us"] {
+            assert_eq!(Metric::find(name).unwrap().name, "delivery.p999");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_documented() {
+        let mut names: Vec<String> = all().into_iter().map(|m| m.name).collect();
+        let documented = markdown();
+        for (name, ..) in SCALARS {
+            assert!(documented.contains(&format!("| `{name}` |")));
+        }
+        let total = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), total);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_can() {
+        let error = |metric, bound| Expression::parse(metric, bound).unwrap_err().to_string();
+        assert_eq!(
+            error("delivery.p98", "< 1ms"),
+            "unknown metric `delivery.p98`; did you mean `delivery.p90`?"
+        );
+        assert_eq!(
+            error("delivery.p99", "< 50"),
+            "found \"< 50\", accepted: a time with its unit, such as \"50ms\" or \"2s\""
+        );
+        assert_eq!(
+            error("delivery.p99", "50ms"),
+            "found \"50ms\", accepted: an operator (<, <=, >, >=, ==, !=) and a value, such as \"< 50ms\" or \"== 0\""
+        );
+    }
+}

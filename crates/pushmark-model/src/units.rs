@@ -173,10 +173,8 @@ impl FromStr for SizeRange {
     fn from_str(text: &str) -> Result<SizeRange, UnitError> {
         let error = |_| UnitError { found: text.to_owned(), accepted: SIZE_RANGE_ACCEPTED };
         let (low, high) = text.split_once("..").unwrap_or((text, text));
-        let range = SizeRange {
-            low: low.trim().parse().map_err(error)?,
-            high: high.trim().parse().map_err(error)?,
-        };
+        let range =
+            SizeRange { low: low.trim().parse().map_err(error)?, high: high.trim().parse().map_err(error)? };
         if range.low > range.high {
             return Err(UnitError { found: text.to_owned(), accepted: SIZE_RANGE_ACCEPTED });
         }
@@ -286,7 +284,13 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 unit_serde!(Nanos, "Duration", DURATION_ACCEPTED, r"^[0-9]+(\.[0-9]+)? ?(h|m|s|ms|us|µs|ns)$", None);
-unit_serde!(Bytes, "Size", SIZE_ACCEPTED, r"^[0-9]+(\.[0-9]+)? ?([kKMG]i?)?B$", Some(|n| whole(n).map(Bytes)));
+unit_serde!(
+    Bytes,
+    "Size",
+    SIZE_ACCEPTED,
+    r"^[0-9]+(\.[0-9]+)? ?([kKMG]i?)?B$",
+    Some(|n| whole(n).map(Bytes))
+);
 unit_serde!(
     PerSecond,
     "Rate",

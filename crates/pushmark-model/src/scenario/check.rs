@@ -1,0 +1,472 @@
+//! What a scenario's text alone shows to be wrong.
+
+use super::Scenario;
+use super::endpoints::{Compiler, Endpoints};
+use super::error::{ScenarioError, one_of};
+use super::load::Load;
+use super::publisher::{Publisher, PublisherMode};
+use super::subscriptions::SubscriptionsSpec;
+use super::target::Target;
+use crate::metrics::{Expression, ExpressionError};
+use crate::schedule::Arrivals;
+use crate::stamp::{CHANNELS_MAX, STAMP_LEN};
+use crate::transport::Transport;
+use crate::units::{Bytes, DURATION_MAX_NS, Nanos, SizeRange};
+
+/// Most connections of an arm: far above what one host can hold, far below overflow.
+const CONNECTIONS_MAX: u64 = 10_000_000;
+
+/// Largest payload.
+const SIZE_MAX: u64 = 16 << 20;
+
+/// Most generator threads.
+const THREADS_MAX: u32 = 1_024;
+
+/// Everything wrong with a scenario, in no order.
+pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
+    let mut errors = Vec::new();
+    top(scenario, &mut errors);
+    target(scenario, &mut errors);
+    load(&scenario.load, &mut errors);
+    subscriptions(&scenario.subscriptions, scenario.load.connections, &mut errors);
+    if let Some(p) = &scenario.publisher {
+        publisher(p, &scenario.target, &mut errors);
+    }
+    if let Some(transports) = &scenario.transports {
+        peers(scenario, transports, &mut errors);
+    }
+    thresholds(scenario, &mut errors);
+    errors
+}
+
+fn top(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
+    if scenario.name.contains(['/', '\\', '\0', '\n']) || scenario.name.starts_with('.') {
+        errors.push(
+            ScenarioError::at("name", "this name cannot be part of a folder's name")
+                .found(format!("{:?}", scenario.name))
+                .accepted("a name without slashes that does not begin with a dot"),
+        );
+    }
+    at_least_one("repeat", u64::from(scenario.repeat), errors);
+    if let Some(threads) = scenario.threads {
+        at_least_one("threads", u64::from(threads), errors);
+        at_most("threads", u64::from(threads), u64::from(THREADS_MAX), errors);
+    }
+    let Some(transports) = &scenario.transports else { return };
+    if transports.is_empty() {
+        errors.push(
+            ScenarioError::at("transports", "no transport is asked for")
+                .found("an empty list")
+                .accepted(one_of(Transport::ALL.map(Transport::name)))
+                .help("leave the key out to compare all that the target has"),
+        );
+    }
+    for (i, transport) in transports.iter().enumerate() {
+        if transports[..i].contains(transport) {
+            errors.push(
+                ScenarioError::at(format!("transports[{i}]"), format!("`{transport}` is listed twice"))
+                    .found(format!("\"{transport}\" again"))
+                    .accepted("each transport once")
+                    .help("to run every arm more often, set `repeat`"),
+            );
+        }
+    }
+}
+
+fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
+    let target = &scenario.target;
+    if target.server.is_some() {
+        for (key, given) in [
+            ("subscribe", target.subscribe.is_some()),
+            ("publish", target.publish.is_some()),
+            ("process", target.process.is_some()),
+        ] {
+            if given {
+                errors.push(
+                    ScenarioError::at(
+                        format!("target.{key}"),
+                        format!("`server` brings its own templates, so `{key}` contradicts it"),
+                    )
+                    .found("both")
+                    .accepted("either server = \"…\", or templates under [target.subscribe]"),
+                );
+            }
+        }
+        return;
+    }
+    let Some(endpoints) = Endpoints::of_target(target) else {
+        errors
+            .push(ScenarioError::at("target", "the scenario names nothing to measure").accepted(
+                "server = \"…\" of `pushmark servers list`, or templates under [target.subscribe]",
+            ));
+        return;
+    };
+    let offered = endpoints.subscribe.transports();
+    if offered.is_empty() {
+        errors.push(
+            ScenarioError::at("target.subscribe", "no transport has a template")
+                .found("an empty table")
+                .accepted(one_of(Transport::ALL.map(Transport::name))),
+        );
+    }
+    for transport in scenario.transports.iter().flatten().filter(|t| !offered.contains(t)) {
+        errors.push(no_template(*transport, &offered));
+    }
+    let mut compiler = Compiler { scenario, started: endpoints.started, errors: Vec::new() };
+    for transport in offered {
+        let template = endpoints.subscribe.of(transport).expect("offered");
+        compiler.subscribe(&format!("target.subscribe.{transport}"), transport, template);
+    }
+    if let Some(publish) = &endpoints.publish {
+        compiler.publish("target.publish", publish);
+    }
+    if let Some(process) = &target.process {
+        if process.start.is_empty() {
+            compiler.errors.push(
+                ScenarioError::at("target.process.start", "there is no command to start")
+                    .found("an empty list")
+                    .accepted("a command and its arguments, such as [\"./server\", \"--port\", \"{port}\"]"),
+            );
+        }
+        if let Some(ready) = &process.ready {
+            compiler.url("target.process.ready", ready, false);
+        }
+    }
+    if let Some(stamp) = &target.stamp
+        && !stamp.json.starts_with('/')
+    {
+        compiler.errors.push(
+            ScenarioError::at("target.stamp.json", "this is not a JSON pointer")
+                .found(format!("{:?}", stamp.json))
+                .accepted("a pointer such as \"/ts\" or \"/data/time\""),
+        );
+    }
+    errors.append(&mut compiler.errors);
+    // One wrong header shared by all transports is one error.
+    let mut seen = std::collections::HashSet::new();
+    errors.retain(|e| seen.insert((e.key.clone(), e.message.clone())));
+}
+
+pub(super) fn no_template(transport: Transport, offered: &[Transport]) -> ScenarioError {
+    ScenarioError::at("transports", format!("the target has no `{transport}`"))
+        .found(format!("\"{transport}\""))
+        .accepted(one_of(offered.iter().map(|t| t.name())))
+        .help(format!("say how to subscribe: {transport} = \"…\" under [target.subscribe]"))
+}
+
+fn load(load: &Load, errors: &mut Vec<ScenarioError>) {
+    at_least_one("load.connections", load.connections, errors);
+    at_most("load.connections", load.connections, CONNECTIONS_MAX, errors);
+    for (key, value) in [
+        ("load.duration", load.duration),
+        ("load.hold", load.hold),
+        ("load.connect_timeout", load.connect_timeout),
+        ("load.handshake_timeout", load.handshake_timeout),
+        ("load.poll_interval.interval", load.poll_interval.interval),
+        ("load.idle_timeout", load.idle_timeout.unwrap_or(Nanos(1))),
+    ] {
+        above_zero(key, value, errors);
+    }
+    ramp(load, errors);
+    deadline(load, errors);
+    let poll = &load.poll_interval;
+    if !(0.0..1.0).contains(&poll.jitter) {
+        errors.push(
+            ScenarioError::at("load.poll_interval.jitter", "jitter is a share of the interval")
+                .found(poll.jitter)
+                .accepted("0 to below 1, such as 0.2"),
+        );
+    }
+    if let Some(adaptive) = poll.adaptive
+        && (adaptive.min.0 == 0 || adaptive.min > adaptive.max)
+    {
+        errors.push(
+            ScenarioError::at(
+                "load.poll_interval.adaptive",
+                "the bounds of an adaptive interval are no range",
+            )
+            .found(format!("min = \"{}\", max = \"{}\"", adaptive.min, adaptive.max))
+            .accepted("0 < min ≤ max"),
+        );
+    }
+    let reconnect = &load.reconnect;
+    if reconnect.base.0 == 0 || reconnect.base > reconnect.max {
+        errors.push(
+            ScenarioError::at("load.reconnect", "the bounds of the delay are no range")
+                .found(format!("base = \"{}\", max = \"{}\"", reconnect.base, reconnect.max))
+                .accepted("0 < base ≤ max"),
+        );
+    }
+}
+
+fn ramp(load: &Load, errors: &mut Vec<ScenarioError>) {
+    let ramp = &load.ramp;
+    if ramp.rate.is_some() && ramp.steps.is_some() {
+        errors.push(
+            ScenarioError::at("load.ramp", "the ramp has both a rate and steps")
+                .found("both")
+                .accepted("{ rate = 500 }, or { steps = [{ to = 2000, over = \"10s\" }] }"),
+        );
+        return;
+    }
+    if let Some(steps) = &ramp.steps {
+        let rises = steps.windows(2).all(|pair| pair[0].to <= pair[1].to);
+        let ends_at = steps.last().map(|step| step.to);
+        if !rises || ends_at != Some(load.connections) {
+            let list: Vec<String> = steps.iter().map(|step| step.to.to_string()).collect();
+            errors.push(
+                ScenarioError::at(
+                    "load.ramp.steps",
+                    format!("the steps do not rise to the {} connections of the load", load.connections),
+                )
+                .found(format!("to = {}", list.join(", ")))
+                .accepted("steps whose `to` never falls and ends at load.connections"),
+            );
+        }
+    }
+    let length_ns = super::resolve::ramp_of(load).length_ns();
+    if length_ns > DURATION_MAX_NS {
+        errors.push(
+            ScenarioError::at("load.ramp", "the ramp is longer than 1000h")
+                .found(ramp.rate.map_or("longer steps".to_owned(), |rate| rate.to_string()))
+                .accepted("a ramp of at most 1000h"),
+        );
+    } else if ramp.during && length_ns > load.duration.0 {
+        errors.push(
+            ScenarioError::at("load.ramp", "the ramp does not fit into the measure phase it runs in")
+                .found(format!("a ramp of {}", Nanos(length_ns)))
+                .accepted(format!("at most load.duration, {}", load.duration))
+                .help("ramp faster, measure longer, or leave `during` out"),
+        );
+    }
+}
+
+fn deadline(load: &Load, errors: &mut Vec<ScenarioError>) {
+    let (key, deadline) = match load.deadline {
+        Some(deadline) => ("load.deadline", deadline),
+        None => ("load.drain", load.drain),
+    };
+    if deadline.0 == 0 {
+        errors.push(
+            ScenarioError::at(key, "with a deadline of zero every delivery is late")
+                .found(deadline)
+                .accepted("a duration above zero")
+                .help("the deadline is load.drain unless load.deadline says otherwise"),
+        );
+    } else if deadline > load.drain {
+        errors.push(
+            ScenarioError::at("load.deadline", "the run ends before the last delivery's deadline")
+                .found(format!("a deadline of {deadline}, a drain of {}", load.drain))
+                .accepted(format!("at most load.drain, {}", load.drain))
+                .help(format!("set load.drain = \"{deadline}\" or more")),
+        );
+    }
+}
+
+fn subscriptions(s: &SubscriptionsSpec, connections: u64, errors: &mut Vec<ScenarioError>) {
+    let channels = s.channels_of(connections);
+    at_least_one("subscriptions.per_connection", u64::from(s.per_connection), errors);
+    if let Some(rooms) = s.rooms {
+        at_least_one("subscriptions.rooms.size", u64::from(rooms.size), errors);
+        if s.per_connection > 1 {
+            errors.push(
+                ScenarioError::at("subscriptions.per_connection", "a connection sits in one room")
+                    .found(s.per_connection)
+                    .accepted("1 with `rooms`")
+                    .help("for several channels a connection, set `channels` instead of `rooms`"),
+            );
+        }
+        if let Some(given) = s.channels
+            && u64::from(given) != channels
+        {
+            errors.push(
+                ScenarioError::at(
+                    "subscriptions.channels",
+                    format!("{connections} connections in rooms of {} fill {channels} channels", rooms.size),
+                )
+                .found(given)
+                .accepted("no `channels` beside `rooms`"),
+            );
+        }
+    } else if let Some(given) = s.channels {
+        at_least_one("subscriptions.channels", u64::from(given), errors);
+    }
+    if channels > u64::from(CHANNELS_MAX) {
+        let key = if s.rooms.is_some() { "subscriptions.rooms.size" } else { "subscriptions.channels" };
+        errors.push(
+            ScenarioError::at(key, "a stamp cannot name so many channels")
+                .found(format!("{channels} channels"))
+                .accepted(format!("at most {CHANNELS_MAX}")),
+        );
+    }
+    if s.rooms.is_none() && u64::from(s.per_connection) > channels.max(1) {
+        errors.push(
+            ScenarioError::at(
+                "subscriptions.per_connection",
+                format!("a connection cannot hear {} of {channels} channels", s.per_connection),
+            )
+            .found(s.per_connection)
+            .accepted(format!("1 to subscriptions.channels, {channels}")),
+        );
+    }
+    names(s, channels, errors);
+}
+
+fn names(s: &SubscriptionsSpec, channels: u64, errors: &mut Vec<ScenarioError>) {
+    if !s.names.is_empty() && s.names.len() as u64 != channels {
+        errors.push(
+            ScenarioError::at("subscriptions.names", format!("{channels} channels need as many names"))
+                .found(format!("{} names", s.names.len()))
+                .accepted("one name a channel, or no names"),
+        );
+    }
+    let mut seen = std::collections::HashSet::new();
+    for (i, name) in s.names.iter().enumerate() {
+        let key = format!("subscriptions.names[{i}]");
+        if !seen.insert(name) {
+            errors.push(
+                ScenarioError::at(key, format!("two channels are called {name:?}"))
+                    .found(format!("{name:?} again"))
+                    .accepted("each name once"),
+            );
+        } else if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
+        {
+            errors.push(
+                ScenarioError::at(key, "this cannot be a channel's name")
+                    .found(format!("{name:?}"))
+                    .accepted("a text without blanks and commas")
+                    .help("names go into URLs as they are: write them percent-encoded where needed"),
+            );
+        }
+    }
+}
+
+fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
+    at_least_one("publisher.connections", u64::from(p.connections), errors);
+    above_zero("publisher.timeout", p.timeout, errors);
+    if p.count == Some(0) {
+        at_least_one("publisher.count", 0, errors);
+    }
+    size("publisher.size", p.size, errors);
+    if p.mode == PublisherMode::Emitter && p.arrivals == Arrivals::Poisson {
+        errors.push(
+            ScenarioError::at("publisher.arrivals", "an emitter publishes at a constant interval")
+                .found("\"poisson\" with mode = \"emitter\"")
+                .accepted("\"constant\", or mode = \"external\""),
+        );
+    }
+    if target.subscribe.is_none() {
+        return;
+    }
+    match p.mode {
+        PublisherMode::External if target.publish.is_none() => errors.push(
+            ScenarioError::at("publisher", "nothing says how to publish to this target")
+                .accepted("[target.publish] with url = \"…\" and body = \"{message}\"")
+                .help("to observe a target that publishes by itself, leave [publisher] out"),
+        ),
+        PublisherMode::Emitter => errors.push(no_emitters("this target")),
+        _ => {}
+    }
+}
+
+pub(super) fn no_emitters(name: &str) -> ScenarioError {
+    ScenarioError::at("publisher.mode", format!("{name} has no emitters"))
+        .found("\"emitter\"")
+        .accepted("\"external\", \"peer\" (websocket) or \"none\"")
+        .help("only servers that keep the contract (`pushmark servers list`) publish by themselves")
+}
+
+fn peers(scenario: &Scenario, transports: &[Transport], errors: &mut Vec<ScenarioError>) {
+    if !scenario.publisher.as_ref().is_some_and(|p| p.mode == PublisherMode::Peer) {
+        return;
+    }
+    let others: Vec<&str> =
+        transports.iter().filter(|t| **t != Transport::WebSocket).map(|t| t.name()).collect();
+    if !others.is_empty() {
+        errors.push(
+            ScenarioError::at(
+                "transports",
+                "only clients on WebSocket can publish (publisher.mode = \"peer\")",
+            )
+            .found(others.join(", "))
+            .accepted("[\"websocket\"]"),
+        );
+    }
+    let websocket = scenario.target.subscribe.as_ref().and_then(|set| set.websocket.as_ref());
+    if websocket.is_some_and(|w| w.publish.is_none()) {
+        errors.push(no_peer_text("target.subscribe.websocket"));
+    }
+}
+
+pub(super) fn no_peer_text(key: &str) -> ScenarioError {
+    ScenarioError::at(key, "nothing says how a client publishes")
+        .accepted("publish = \"…{channel}…{message}…\" beside the url")
+}
+
+fn size(key: &str, size: SizeRange, errors: &mut Vec<ScenarioError>) {
+    let stamp = STAMP_LEN as u64;
+    if size.low.0 < stamp {
+        errors.push(
+            ScenarioError::at(key, "a payload has to hold its stamp, 48 bytes")
+                .found(size)
+                .accepted(format!("{} or more", Bytes(stamp))),
+        );
+    }
+    if size.high.0 > SIZE_MAX {
+        errors.push(
+            ScenarioError::at(key, "this payload is too large")
+                .found(size)
+                .accepted(format!("at most {}", Bytes(SIZE_MAX))),
+        );
+    }
+}
+
+fn thresholds(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
+    for (metric, bound) in &scenario.thresholds {
+        let key = format!("thresholds.{metric:?}");
+        match Expression::parse(metric, bound) {
+            Ok(_) => {}
+            Err(ExpressionError::Metric { found, nearest }) => errors.push(
+                ScenarioError::at(key, format!("there is no metric `{found}`"))
+                    .found(format!("`{found}`"))
+                    .nearest(nearest)
+                    .accepted("a metric such as delivery.p99, delivery.missing, connect.failed or published.lag.p99"),
+            ),
+            Err(ExpressionError::Bound { found, accepted }) => errors.push(
+                ScenarioError::at(key, format!("`{metric}` has no such bound"))
+                    .found(format!("{found:?}"))
+                    .accepted(accepted),
+            ),
+        }
+    }
+}
+
+fn at_least_one(key: &str, value: u64, errors: &mut Vec<ScenarioError>) {
+    if value == 0 {
+        errors.push(ScenarioError::at(key, format!("`{key}` cannot be 0")).found(0).accepted("1 or more"));
+    }
+}
+
+fn at_most(key: &str, value: u64, max: u64, errors: &mut Vec<ScenarioError>) {
+    if value > max {
+        let error = ScenarioError::at(key, format!("`{key}` is more than pushmark plans for"));
+        errors.push(error.found(value).accepted(format!("at most {max}")));
+    }
+}
+
+fn above_zero(key: &str, value: Nanos, errors: &mut Vec<ScenarioError>) {
+    if value.0 == 0 {
+        let error = ScenarioError::at(key, format!("`{key}` cannot be 0"));
+        errors.push(error.found(value).accepted("a duration above zero"));
+    }
+}
+
+/// RFC 9110 token, which names of headers and methods are.
+pub(super) fn header_name_ok(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// The places of a template, for messages.
+pub(super) fn places() -> String {
+    crate::template::NAMES.map(|name| format!("{{{name}}}")).join(", ")
+}

@@ -1,0 +1,315 @@
+//! A scenario and where its target is reached, made into a [`Plan`]: every number filled in.
+
+use super::Scenario;
+use super::check::{no_emitters, no_peer_text, no_template};
+use super::endpoints::{Compiler, Endpoints};
+use super::error::ScenarioError;
+use super::load::{Backoff, Load, Pace, Phase};
+use super::publisher::{Publisher, PublisherMode};
+use crate::draw::{Draw, Purpose};
+use crate::plan::{
+    ArmPlan, Mode, Phases, Plan, PollPlan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions,
+    TargetStamp,
+};
+use crate::schedule::{Ramp, RampStep};
+use crate::stamp::NONCES;
+use crate::template::{ClientFields, Place, Template};
+use crate::transport::Transport;
+
+/// Connections a second of a ramp that says nothing.
+const RAMP_RATE: f64 = 500.0;
+
+/// What a plan needs beside the scenario.
+#[derive(Clone, Debug)]
+pub struct Context<'c> {
+    /// Where the target is reached.
+    pub endpoints: &'c Endpoints,
+    /// The table of `[target] clients`, if it names one.
+    pub clients: Option<&'c ClientFields>,
+    /// A number no other run has: the nonces of its stamps are drawn from it.
+    pub run: u64,
+}
+
+/// Fills in every number.
+///
+/// # Errors
+/// What the scenario asks of this target that it cannot give; keys, no places
+/// ([`Source::locate_all`](super::Source::locate_all) adds them).
+pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<ScenarioError>> {
+    let endpoints = context.endpoints;
+    let mut compiler = Compiler { scenario, started: endpoints.started, errors: Vec::new() };
+    let publisher = publisher(scenario, endpoints);
+    let mode = publisher.as_ref().map(|p| p.mode);
+    let transports = transports(scenario, endpoints, mode, &mut compiler.errors);
+    match mode {
+        Some(Mode::Emitter) if !endpoints.emitters => {
+            compiler.errors.push(no_emitters(&format!("`{}`", endpoints.name)));
+        }
+        Some(Mode::External) if endpoints.publish.is_none() => compiler.errors.push(
+            ScenarioError::at(
+                "publisher.mode",
+                format!("nothing says how to publish to `{}` from outside", endpoints.name),
+            )
+            .found("\"external\"")
+            .accepted("\"emitter\", or \"none\" to observe"),
+        ),
+        None => nothing_published(scenario, &mut compiler.errors),
+        _ => {}
+    }
+    let publish = match &endpoints.publish {
+        Some(template) if mode == Some(Mode::External) => compiler.publish("target.publish", template),
+        _ => None,
+    };
+    let mut arms = Vec::new();
+    for transport in &transports {
+        let key = format!("target.subscribe.{transport}");
+        let template = endpoints.subscribe.of(*transport).expect("only transports that have one");
+        let Some(subscribe) = compiler.subscribe(&key, *transport, template) else { continue };
+        columns(&key, &subscribe, context.clients, &mut compiler.errors);
+        if mode == Some(Mode::Peer) && subscribe.peer.is_none() {
+            compiler.errors.push(no_peer_text(&key));
+        }
+        arms.push(ArmPlan {
+            transport: *transport,
+            target: endpoints.name.clone(),
+            nonce: 0,
+            seed: scenario.seed,
+            publish: publish.clone(),
+            subscribe,
+            publisher: publisher.clone(),
+            clients: context.clients.cloned(),
+            ..arm(scenario)
+        });
+    }
+    if !compiler.errors.is_empty() {
+        return Err(compiler.errors);
+    }
+    Draw::new(scenario.seed, Purpose::ArmOrder, 0).shuffle(&mut arms);
+    nonces(&mut arms, scenario.seed, context.run);
+    Ok(Plan {
+        schema: SCHEMA.to_owned(),
+        name: scenario.name.clone(),
+        analysis: scenario.analysis.clone(),
+        seed: scenario.seed,
+        arms,
+    })
+}
+
+/// The transports to run, in display order; those the target lacks are errors.
+fn transports(
+    scenario: &Scenario,
+    endpoints: &Endpoints,
+    mode: Option<Mode>,
+    errors: &mut Vec<ScenarioError>,
+) -> Vec<Transport> {
+    let offered = endpoints.subscribe.transports();
+    let mut transports = match &scenario.transports {
+        Some(asked) => {
+            for transport in asked.iter().filter(|t| !offered.contains(t)) {
+                let mut error = no_template(*transport, &offered);
+                if scenario.target.server.is_some() {
+                    error.message = format!("`{}` has no `{transport}`", endpoints.name);
+                    error.help = None;
+                }
+                errors.push(error);
+            }
+            asked.iter().copied().filter(|t| offered.contains(t)).collect()
+        }
+        None => offered,
+    };
+    if mode == Some(Mode::Peer) {
+        transports.retain(|t| *t == Transport::WebSocket);
+        if transports.is_empty() {
+            errors.push(
+                ScenarioError::at("publisher.mode", "only clients on WebSocket can publish")
+                    .found("\"peer\", and no websocket")
+                    .accepted("a target with websocket, or mode = \"external\""),
+            );
+        }
+    }
+    transports.sort_unstable();
+    transports
+}
+
+/// Who publishes what; `None`: the target is observed.
+fn publisher(scenario: &Scenario, endpoints: &Endpoints) -> Option<PublisherPlan> {
+    let default = Publisher::default();
+    let p = match &scenario.publisher {
+        Some(publisher) => publisher,
+        None if endpoints.publish.is_some() => &default,
+        None => return None,
+    };
+    let mode = match p.mode {
+        PublisherMode::External => Mode::External,
+        PublisherMode::Emitter => Mode::Emitter,
+        PublisherMode::Peer => Mode::Peer,
+        PublisherMode::None => return None,
+    };
+    let (low, high) = (p.size.low.0 as u32, p.size.high.0 as u32);
+    Some(PublisherPlan {
+        mode,
+        interval_ns: 1e9 / p.rate.0,
+        arrivals: p.arrivals,
+        aligned: p.phase == Phase::Aligned,
+        connections: p.connections,
+        size: if low == high { Size::Fixed(low) } else { Size::Uniform(low, high) },
+        count: p.count,
+        timeout_ns: p.timeout.0,
+    })
+}
+
+/// A bound on deliveries can never be kept where there are none.
+fn nothing_published(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
+    let never = scenario
+        .thresholds
+        .keys()
+        .filter(|metric| metric.starts_with("delivery.") || metric.starts_with("published."));
+    errors.extend(never.map(|metric| {
+        ScenarioError::at(
+            format!("thresholds.{metric:?}"),
+            format!("nothing is published, so `{metric}` is never measured"),
+        )
+        .found(format!("`{metric}`"))
+        .accepted("observed.messages, observed.gap.p99, connect.failed, connections.lost and the like")
+        .help("to measure deliveries, say how to publish: [target.publish] with a url")
+    }));
+}
+
+/// Columns that a template names must be in the clients' table.
+fn columns(
+    key: &str,
+    subscribe: &Subscribe,
+    clients: Option<&ClientFields>,
+    errors: &mut Vec<ScenarioError>,
+) {
+    let Some(clients) = clients else { return };
+    let headers = subscribe.headers.iter().map(|(_, value)| value);
+    let templates: Vec<&Template> =
+        std::iter::once(&subscribe.path).chain(headers).chain(&subscribe.after_open).collect();
+    for place in templates.iter().flat_map(|template| template.places()) {
+        let Place::ClientField(name) = place else { continue };
+        if !clients.columns.contains(name) {
+            errors.push(
+                ScenarioError::at(key, format!("the clients' file has no column `{name}`"))
+                    .found(format!("{{client.{name}}}"))
+                    .accepted(clients.columns.join(", "))
+                    .nearest(super::nearest(name, clients.columns.iter().map(String::as_str))),
+            );
+        }
+    }
+}
+
+/// What all arms share.
+fn arm(scenario: &Scenario) -> ArmPlan {
+    let load = &scenario.load;
+    let s = &scenario.subscriptions;
+    let phases = phases(load);
+    let mut ramp = ramp_of(load);
+    if load.ramp.during {
+        // The crowd stays away until measure begins.
+        ramp.steps.insert(0, RampStep { to: 0, over_ns: phases.measure_start_ns() });
+    }
+    let poll = &load.poll_interval;
+    ArmPlan {
+        transport: Transport::Poll,
+        target: String::new(),
+        nonce: 0,
+        seed: scenario.seed,
+        subscribe: nowhere(),
+        publish: None,
+        connections: load.connections,
+        ramp,
+        phases,
+        deadline_ns: load.deadline.unwrap_or(load.drain).0,
+        poll: PollPlan {
+            interval_ns: poll.interval.0,
+            jitter: poll.jitter,
+            after_answer: poll.pace == Pace::AfterAnswer,
+            random_phase: poll.phase == Phase::Random,
+            conditional: poll.conditional,
+            adaptive: poll.adaptive.map(|a| (a.min.0, a.max.0)),
+        },
+        hold_ns: load.hold.0,
+        keep_alive: load.keep_alive,
+        connect_timeout_ns: load.connect_timeout.0,
+        handshake_timeout_ns: load.handshake_timeout.0,
+        idle_timeout_ns: load.idle_timeout.map(|t| t.0),
+        reconnect: match load.reconnect.backoff {
+            Backoff::None => Reconnect::None,
+            Backoff::FullJitter => {
+                Reconnect::FullJitter { base_ns: load.reconnect.base.0, max_ns: load.reconnect.max.0 }
+            }
+        },
+        subscriptions: Subscriptions {
+            channels: s.channels_of(load.connections) as u32,
+            per_connection: s.per_connection,
+            room_size: s.rooms.map(|rooms| rooms.size),
+            names: s.names.clone(),
+        },
+        publisher: None,
+        stamp_sample: scenario.stamp_sample,
+        sources: load.source_ips.clone(),
+        latest_value: s.latest_value,
+        clients: None,
+        target_stamp: scenario
+            .target
+            .stamp
+            .as_ref()
+            .map(|stamp| TargetStamp { json: stamp.json.clone(), unit_ns: stamp.unit.ns() }),
+    }
+}
+
+fn nowhere() -> Subscribe {
+    Subscribe {
+        host: String::new(),
+        port: None,
+        tls: false,
+        path: Template::parse("/").expect("no places"),
+        headers: Vec::new(),
+        subprotocol: String::new(),
+        after_open: Vec::new(),
+        ready: None,
+        every: Vec::new(),
+        answer: Vec::new(),
+        cursor: crate::plan::Cursor::None,
+        cookies: false,
+        resumes: false,
+        peer: None,
+    }
+}
+
+fn phases(load: &Load) -> Phases {
+    Phases {
+        ramp_ns: if load.ramp.during { 0 } else { ramp_of(load).length_ns() },
+        settle_ns: load.settle.0,
+        warmup_ns: load.warmup.0,
+        measure_ns: load.duration.0,
+        drain_ns: load.drain.0,
+    }
+}
+
+/// The ramp alone, from its own start.
+pub(super) fn ramp_of(load: &Load) -> Ramp {
+    match &load.ramp.steps {
+        Some(steps) => {
+            Ramp { steps: steps.iter().map(|step| RampStep { to: step.to, over_ns: step.over.0 }).collect() }
+        }
+        None => Ramp::constant(load.connections, load.ramp.rate.map_or(RAMP_RATE, |rate| rate.0)),
+    }
+}
+
+/// A nonce an arm, drawn from the seed and the run's own number; no two of a run alike.
+fn nonces(arms: &mut [ArmPlan], seed: u64, run: u64) {
+    let run_seed = Draw::new(seed, Purpose::Nonce, run).next_u64();
+    let mut taken = Vec::new();
+    for arm in arms {
+        let mut draw = Draw::new(run_seed, Purpose::Nonce, arm.transport as u64);
+        arm.nonce = loop {
+            let nonce = draw.below(u64::from(NONCES)) as u32;
+            if !taken.contains(&nonce) {
+                break nonce;
+            }
+        };
+        taken.push(arm.nonce);
+    }
+}

@@ -1,0 +1,382 @@
+//! A TOML text with the command line's edits, read into types; and where each key stands in it.
+//!
+//! All that is wrong is collected: after an error the offending value is taken out and the
+//! rest is read again. Values from flags live beyond the end of the text, so that every
+//! span says by itself whether to point at a line or at a flag.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ScenarioError, nearest};
+
+/// Most errors collected from one file.
+const ERRORS_MAX: usize = 20;
+
+/// An edit of the file from the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    flag: String,
+    path: Vec<String>,
+    value: String,
+}
+
+impl Override {
+    /// `--set key=value`.
+    ///
+    /// # Errors
+    /// If the text has no `=`, or the key is none.
+    pub fn set(text: &str) -> Result<Override, Box<ScenarioError>> {
+        let flag = format!("--set {text}");
+        let error = |found: &str| {
+            let error = ScenarioError::at("", "this is no edit of a scenario")
+                .found(format!("{found:?}"))
+                .accepted("KEY=VALUE, such as load.connections=2000");
+            Box::new(ScenarioError { flag: Some(flag.clone()), ..error })
+        };
+        let (key, value) = text.split_once('=').ok_or_else(|| error(text))?;
+        let path = parse_path(key.trim()).ok_or_else(|| error(key))?;
+        Ok(Override { flag, path, value: value.trim().to_owned() })
+    }
+
+    /// A flag that stands for a key, such as `-c` for `load.connections`.
+    ///
+    /// # Panics
+    /// If the key is not one: keys of flags are written in the program.
+    pub fn flag(flag: &str, key: &str, value: &str) -> Override {
+        let path = parse_path(key).expect("a key written in the program");
+        Override { flag: format!("{flag} {value}"), path, value: value.to_owned() }
+    }
+}
+
+/// The segments of a dotted key. A metric's name after `thresholds.` needs no quotes.
+fn parse_path(key: &str) -> Option<Vec<String>> {
+    if let Some(metric) = key.strip_prefix("thresholds.")
+        && !metric.starts_with(['"', '\''])
+    {
+        return Some(vec!["thresholds".to_owned(), metric.to_owned()]);
+    }
+    let text = format!("{key} = 0");
+    let root = DeTable::parse(&text).ok()?.into_inner();
+    let mut path = Vec::new();
+    let mut table = root;
+    loop {
+        let (key, value) = table.into_iter().next()?;
+        path.push(key.into_inner().into_owned());
+        match value.into_inner() {
+            DeValue::Table(inner) => table = inner,
+            DeValue::Integer(_) => return Some(path),
+            _ => return None,
+        }
+    }
+}
+
+/// Where each key stands.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    entries: Vec<Entry>,
+    text_len: usize,
+    flags: Vec<(Range<usize>, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    path: Vec<String>,
+    key: Range<usize>,
+    value: Range<usize>,
+    is_table: bool,
+}
+
+/// Reads a TOML text with edits into a type that denies unknown fields.
+///
+/// # Errors
+/// Everything found wrong, each with its place.
+pub fn read<T: DeserializeOwned>(
+    text: &str,
+    overrides: &[Override],
+) -> Result<(T, Source), Vec<ScenarioError>> {
+    if text.starts_with('\u{feff}') {
+        let error = ScenarioError::at("", "the file begins with a byte-order mark")
+            .accepted("UTF-8 without a byte-order mark")
+            .help("save it as \"UTF-8\", not \"UTF-8 with BOM\"");
+        return Err(vec![ScenarioError { span: Some(0..3), ..error }]);
+    }
+    let (mut root, syntax) = DeTable::parse_recoverable(text);
+    if !syntax.is_empty() {
+        return Err(syntax.iter().take(ERRORS_MAX).map(syntax_error).collect());
+    }
+    let mut source = Source { text_len: text.len(), ..Source::default() };
+    let mut errors = Vec::new();
+    for edit in overrides {
+        if let Err(error) = source.apply(root.get_mut(), edit) {
+            errors.push(*error);
+        }
+    }
+    source.index(root.get_ref(), &mut Vec::new());
+    loop {
+        let error = match T::deserialize(toml::de::Deserializer::from(root.clone())) {
+            Ok(value) if errors.is_empty() => return Ok((value, source)),
+            Ok(_) => break,
+            Err(error) => error,
+        };
+        let (error, remove) = source.translate(text, overrides, &error);
+        errors.push(error);
+        if errors.len() >= ERRORS_MAX || !remove.is_some_and(|path| take_out(root.get_mut(), &path)) {
+            break;
+        }
+    }
+    errors.sort_by_key(|e| e.span.as_ref().map_or(usize::MAX, |s| s.start));
+    Err(errors)
+}
+
+fn syntax_error(error: &toml::de::Error) -> ScenarioError {
+    let mut sentence = error.message().trim().replace('\n', ", ");
+    if sentence.is_empty() {
+        sentence = "this is not TOML".to_owned();
+    }
+    ScenarioError { span: error.span(), ..ScenarioError::at("", format!("not TOML: {sentence}")) }
+}
+
+impl Source {
+    /// Gives an error the place of its key, or of the nearest table above it.
+    pub fn locate(&self, mut error: ScenarioError) -> ScenarioError {
+        let Some(mut path) = path_of(&error.key) else { return error };
+        while !path.is_empty() {
+            if let Some(entry) = self.entries.iter().find(|e| e.path == path) {
+                let span = if entry.is_table { &entry.key } else { &entry.value };
+                (error.span, error.flag) = self.place(span.clone());
+                return error;
+            }
+            path.pop();
+        }
+        error
+    }
+
+    /// [`Source::locate`] for each, in the order of the file.
+    pub fn locate_all(&self, errors: Vec<ScenarioError>) -> Vec<ScenarioError> {
+        let mut errors: Vec<_> = errors.into_iter().map(|e| self.locate(e)).collect();
+        errors.sort_by_key(|e| e.span.as_ref().map_or(usize::MAX, |s| s.start));
+        errors
+    }
+
+    fn place(&self, span: Range<usize>) -> (Option<Range<usize>>, Option<String>) {
+        let flag = self.flags.iter().find(|(range, _)| range.contains(&span.start));
+        match flag {
+            Some((_, flag)) => (None, Some(flag.clone())),
+            None => (Some(span), None),
+        }
+    }
+
+    /// Writes a flag's value into the tree, its spans beyond the end of the text.
+    fn apply<'a>(&mut self, root: &mut DeTable<'a>, edit: &'a Override) -> Result<(), Box<ScenarioError>> {
+        let base = self.flags.last().map_or(self.text_len, |(range, _)| range.end) + 1;
+        let range = base..base + edit.value.len() + 1;
+        self.flags.push((range.clone(), edit.flag.clone()));
+        let value = match DeValue::parse(&edit.value) {
+            Ok(value) => shift(value, base),
+            Err(_) => Spanned::new(range.clone(), DeValue::String(edit.value.as_str().into())),
+        };
+        let mut table = root;
+        let (last, parents) = edit.path.split_last().expect("a path has a segment");
+        for (depth, parent) in parents.iter().enumerate() {
+            if table.get(parent.as_str()).is_none() {
+                let key = Spanned::new(range.clone(), parent.as_str().into());
+                table.insert(key, Spanned::new(range.clone(), DeValue::Table(DeTable::new())));
+            }
+            let next = table.get_mut(parent.as_str()).expect("just inserted");
+            table = match next.get_mut() {
+                DeValue::Table(table) => table,
+                _ => {
+                    let key = edit.path[..=depth].join(".");
+                    let error = ScenarioError::at(
+                        &key,
+                        format!("`{key}` is no table in the file, so it has no keys"),
+                    );
+                    return Err(Box::new(ScenarioError { flag: Some(edit.flag.clone()), ..error }));
+                }
+            };
+        }
+        table.remove(last.as_str());
+        table.insert(Spanned::new(range, last.as_str().into()), value);
+        Ok(())
+    }
+
+    fn index(&mut self, table: &DeTable<'_>, path: &mut Vec<String>) {
+        for (key, value) in table {
+            path.push(key.get_ref().to_string());
+            self.index_value(key.span(), value, path);
+            path.pop();
+        }
+    }
+
+    fn index_value(&mut self, key: Range<usize>, value: &Spanned<DeValue<'_>>, path: &mut Vec<String>) {
+        let is_table = matches!(value.get_ref(), DeValue::Table(_));
+        self.entries.push(Entry { path: path.clone(), key, value: value.span(), is_table });
+        match value.get_ref() {
+            DeValue::Table(table) => self.index(table, path),
+            DeValue::Array(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    path.push(i.to_string());
+                    self.index_value(item.span(), item, path);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An error of serde in our words, and the path whose value to take out before going on.
+    fn translate(
+        &self,
+        text: &str,
+        overrides: &[Override],
+        error: &toml::de::Error,
+    ) -> (ScenarioError, Option<Vec<String>>) {
+        let message = error.message();
+        let span = error.span().unwrap_or(0..0);
+        let unknown_key = message.starts_with("unknown field");
+        let entry =
+            self.entries.iter().rev().find(|e| if unknown_key { e.key == span } else { e.value == span });
+        let path = entry.map(|e| e.path.clone()).unwrap_or_default();
+        let key = join(&path);
+        let (place, flag) = self.place(span.clone());
+        let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
+        let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        let word = what.split('`').nth(1).unwrap_or_default();
+
+        let out = if unknown_key {
+            let table = join(&path[..path.len().saturating_sub(1)]);
+            let place = if table.is_empty() { String::new() } else { format!(" in [{table}]") };
+            ScenarioError::at(&key, format!("unknown key `{word}`{place}"))
+                .found(format!("`{word}`"))
+                .accepted(words.join(", "))
+                .nearest(nearest(word, words.iter().copied()))
+        } else if message.starts_with("unknown variant") {
+            ScenarioError::at(&key, format!("`{}` has no choice {word:?}", named(&path)))
+                .found(format!("{word:?}"))
+                .accepted(words.join(", "))
+                .nearest(nearest(word, words.iter().copied()))
+        } else if message.starts_with("missing field") {
+            let table = if key.is_empty() { "the file".to_owned() } else { format!("`{key}`") };
+            let missing = if key.is_empty() { word.to_owned() } else { format!("{key}.{word}") };
+            ScenarioError::at(missing, format!("{table} needs the key `{word}`"))
+        } else {
+            let found = found_text(text, overrides, &self.flags, &span).unwrap_or(what);
+            let accepted = if expected.is_empty() { message } else { plain(expected) };
+            ScenarioError::at(&key, format!("`{}` cannot be {found}", named(&path)))
+                .found(found)
+                .accepted(accepted)
+        };
+        // An unknown key goes alone; of a wrong value the whole setting (two segments deep),
+        // so that what is left of it is not reported as incomplete.
+        let keep = if unknown_key { path.len() } else { path.len().min(2) };
+        let remove = (keep > 0).then(|| path[..keep].to_vec());
+        (ScenarioError { span: place, flag, ..out }, remove)
+    }
+}
+
+/// The value as written, if it is short enough to repeat.
+fn found_text<'t>(
+    text: &'t str,
+    overrides: &'t [Override],
+    flags: &[(Range<usize>, String)],
+    span: &Range<usize>,
+) -> Option<&'t str> {
+    let written = match flags.iter().position(|(range, _)| range.contains(&span.start)) {
+        Some(index) => overrides[index].value.as_str(),
+        None => text.get(span.clone())?,
+    };
+    (!written.is_empty() && written.len() <= 60 && !written.contains('\n')).then_some(written)
+}
+
+/// serde's names of types in plain words.
+fn plain(expected: &str) -> &str {
+    match expected {
+        "u64" | "u32" | "u16" | "usize" => "a whole number, 0 or more",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other if other.starts_with("struct ") => "a table",
+        other if other.starts_with("IP") => "an IP address in quotes",
+        other => other,
+    }
+}
+
+/// Takes a value out of the tree; false if it is not there.
+fn take_out(mut table: &mut DeTable<'_>, path: &[String]) -> bool {
+    let Some((last, parents)) = path.split_last() else { return false };
+    for parent in parents {
+        table = match table.get_mut(parent.as_str()).map(Spanned::get_mut) {
+            Some(DeValue::Table(inner)) => inner,
+            _ => return false,
+        };
+    }
+    table.remove(last.as_str()).is_some()
+}
+
+/// Moves a value's spans, all the way down.
+fn shift(value: Spanned<DeValue<'_>>, base: usize) -> Spanned<DeValue<'_>> {
+    let span = value.span();
+    let inner = match value.into_inner() {
+        DeValue::Table(table) => DeValue::Table(
+            table
+                .into_iter()
+                .map(|(key, value)| {
+                    let span = key.span();
+                    let key = Spanned::new(span.start + base..span.end + base, key.into_inner());
+                    (key, shift(value, base))
+                })
+                .collect(),
+        ),
+        DeValue::Array(items) => DeValue::Array(items.into_iter().map(|item| shift(item, base)).collect()),
+        other => other,
+    };
+    Spanned::new(span.start + base..span.end + base, inner)
+}
+
+/// A path as it would be written: `thresholds."delivery.p99"`, `load.ramp.steps[1]`.
+pub(super) fn join<S: AsRef<str>>(path: &[S]) -> String {
+    let mut out = String::new();
+    for segment in path.iter().map(AsRef::as_ref) {
+        let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if !out.is_empty() && segment.bytes().all(|b| b.is_ascii_digit()) {
+            out += &format!("[{segment}]");
+            continue;
+        }
+        if !out.is_empty() {
+            out.push('.');
+        }
+        if !segment.is_empty() && segment.chars().all(bare) {
+            out += segment;
+        } else {
+            out += &format!("{segment:?}");
+        }
+    }
+    out
+}
+
+/// The other way round.
+fn path_of(key: &str) -> Option<Vec<String>> {
+    let mut path = Vec::new();
+    // `a[1].b` is the path a, 1, b.
+    let dotted = key.replace('[', ".").replace(']', "");
+    let key = if key.contains('"') { key } else { &dotted };
+    let mut rest = key;
+    while !rest.is_empty() {
+        let (segment, next) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').map(|(s, n)| (s, n.strip_prefix('.').unwrap_or(n)))?,
+            None => rest.split_once('.').unwrap_or((rest, "")),
+        };
+        path.push(segment.to_owned());
+        rest = next;
+    }
+    Some(path)
+}
+
+fn named(path: &[String]) -> String {
+    if path.is_empty() { "the file".to_owned() } else { join(path) }
+}

@@ -1,0 +1,56 @@
+//! Values that are a text in the common case and a table where more is said.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, Unexpected, Visitor};
+
+/// A type that a text alone can stand for.
+pub(super) trait FromText: Sized {
+    /// What is accepted, for messages.
+    const ACCEPTED: &'static str;
+    /// The value a text stands for.
+    fn from_text(text: &str) -> Option<Self>;
+}
+
+/// Only its schema is used: either form.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "{T}OrText", inline)]
+#[expect(dead_code, reason = "described, never made")]
+pub(super) enum TextOr<T> {
+    /// The short form.
+    Text(String),
+    /// The long form.
+    Table(T),
+}
+
+/// For `deserialize_with`.
+pub(super) fn read<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_any(TextOrTable(PhantomData))
+}
+
+/// For `deserialize_with` on an option.
+pub(super) fn read_option<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    read(deserializer).map(Some)
+}
+
+struct TextOrTable<T>(PhantomData<T>);
+
+impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOrTable<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::ACCEPTED)
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        T::from_text(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
