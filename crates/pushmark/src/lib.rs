@@ -3,3 +3,4 @@ pub mod monitor;
 pub mod exit;
 pub mod progress;
 pub mod verdict;
+pub mod store;

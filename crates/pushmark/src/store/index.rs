@@ -1,0 +1,190 @@
+//! `results/index.sqlite`: runs, arms and thresholds as tables, for `pushmark runs query`.
+//!
+//! Made from run folders alone. An index that is missing, older, or damaged is built again.
+
+mod answer;
+mod rows;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use pushmark_model::run::Run;
+use rusqlite::{Connection, OpenFlags, params};
+
+pub use answer::Answer;
+
+use super::folder;
+
+/// The index's file, within a folder of results.
+pub const FILE: &str = "index.sqlite";
+/// Raised whenever [`TABLES`] changes: an index of another version is built again.
+const VERSION: i32 = 1;
+
+/// The tables, as `runs query` shows them when it is asked for what is not there.
+pub const TABLES: &str = "\
+CREATE TABLE runs (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, started_at TEXT NOT NULL, folder TEXT NOT NULL,
+  verdict TEXT NOT NULL, seed INTEGER NOT NULL, pushmark_version TEXT NOT NULL,
+  kernel TEXT NOT NULL, cpu TEXT NOT NULL, cpus INTEGER NOT NULL, same_host INTEGER NOT NULL);
+CREATE TABLE arms (
+  run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  transport TEXT NOT NULL, target TEXT NOT NULL, outcome TEXT NOT NULL, verdict TEXT NOT NULL,
+  error TEXT, asked INTEGER NOT NULL, opened INTEGER NOT NULL, lost INTEGER NOT NULL,
+  intended INTEGER, expected INTEGER, delivered INTEGER, missing INTEGER, late INTEGER,
+  superseded INTEGER, excused INTEGER, unserved INTEGER, unpublished INTEGER, duplicate INTEGER,
+  p50_us INTEGER, p90_us INTEGER, p99_us INTEGER, p999_us INTEGER, max_us INTEGER, mean_us REAL,
+  from_sent_p99_us INTEGER, read_lag_p99_us INTEGER, publisher_lag_p99_us INTEGER,
+  age_mean_us REAL, age_p99_us INTEGER, connect_p50_us INTEGER, connect_p99_us INTEGER,
+  server_cpu_us INTEGER, server_rss_bytes_peak INTEGER, server_rss_bytes_per_connection REAL,
+  generator_cpu_us INTEGER, generator_busiest_core REAL, softirq_us INTEGER,
+  bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL,
+  PRIMARY KEY (run, transport, target));
+CREATE TABLE thresholds (
+  run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+  arm TEXT NOT NULL, expression TEXT NOT NULL, value REAL, ok INTEGER NOT NULL);
+CREATE INDEX thresholds_run ON thresholds(run);
+";
+
+/// An open index.
+#[derive(Debug)]
+pub struct Index {
+    database: Connection,
+    results: PathBuf,
+}
+
+/// What a rebuild found.
+#[derive(Debug, Default)]
+pub struct Rebuilt {
+    /// Runs indexed.
+    pub runs: usize,
+    /// Folders that hold a `run.json` that cannot be used, and why.
+    pub unusable: Vec<(PathBuf, String)>,
+}
+
+impl Index {
+    /// Opens the index of a folder of results; builds it if it is missing or not of this version.
+    pub fn open(results: &Path) -> anyhow::Result<Index> {
+        let path = results.join(FILE);
+        if let Some(database) = current(&path) {
+            return Ok(Index { database, results: results.to_path_buf() });
+        }
+        rebuild(results)?;
+        let database = current(&path).with_context(|| format!("{} cannot be opened", path.display()))?;
+        Ok(Index { database, results: results.to_path_buf() })
+    }
+
+    /// Adds a run that is kept in `folder`, or replaces what is known of it.
+    pub fn insert(&mut self, run: &Run, folder: &Path) -> anyhow::Result<()> {
+        let transaction = self.database.transaction()?;
+        let relative = folder.strip_prefix(&self.results).unwrap_or(folder);
+        rows::insert(&transaction, run, relative)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Takes in runs that were copied here, and forgets those whose folders are gone. Returns
+    /// the folders whose `run.json` cannot be used, and why.
+    pub fn follow(&mut self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let folders: HashSet<PathBuf> = folder::find_runs(&self.results).into_iter().collect();
+        let known: Vec<(String, String)> = self
+            .database
+            .prepare("SELECT id, folder FROM runs")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut indexed = HashSet::new();
+        for (id, relative) in known {
+            let folder = self.results.join(relative);
+            if folder.join("run.json").is_file() {
+                indexed.insert(folder);
+            } else {
+                self.remove(&id)?;
+            }
+        }
+        let mut unusable = Vec::new();
+        for folder in folders.difference(&indexed) {
+            match folder::load(folder) {
+                Ok((run, _)) => self.insert(&run, folder)?,
+                Err(error) => unusable.push((folder.clone(), format!("{error:#}"))),
+            }
+        }
+        unusable.sort();
+        Ok(unusable)
+    }
+
+    /// Forgets a run; its folder is not touched.
+    pub fn remove(&self, id: &str) -> anyhow::Result<()> {
+        self.database.execute("DELETE FROM runs WHERE id = ?1", params![id])?;
+        Ok(())
+    }
+
+    /// Folders of the runs whose id is `key`, begins or ends with it (`k3f9`), or whose
+    /// scenario has this name; newest last.
+    pub fn find(&self, key: &str) -> anyhow::Result<Vec<(String, PathBuf)>> {
+        let mut statement = self.database.prepare(
+            "SELECT id, folder FROM runs WHERE id = ?1 OR name = ?1 OR folder = ?1 \
+             OR substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 ORDER BY id",
+        )?;
+        let rows = statement.query_map(params![key], |row| {
+            Ok((row.get::<_, String>(0)?, self.results.join(row.get::<_, String>(1)?)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Runs one SELECT. The file is opened for reading only: a statement that would write fails.
+    pub fn query(results: &Path, sql: &str) -> anyhow::Result<Answer> {
+        Index::open(results)?.follow()?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let database = Connection::open_with_flags(results.join(FILE), flags)?;
+        Answer::of(&database, sql)
+    }
+}
+
+/// Builds the index of a folder of results from its run folders: beside its place, then renamed.
+pub fn rebuild(results: &Path) -> anyhow::Result<Rebuilt> {
+    let path = results.join(FILE);
+    let partial = results.join(format!(".{FILE}.{}.partial", std::process::id()));
+    std::fs::create_dir_all(results).with_context(|| format!("cannot make {}", results.display()))?;
+    let _ = std::fs::remove_file(&partial);
+    let built = build(&partial, results);
+    if built.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    let rebuilt = built.with_context(|| format!("cannot build {}", path.display()))?;
+    std::fs::rename(&partial, &path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(rebuilt)
+}
+
+fn build(file: &Path, results: &Path) -> anyhow::Result<Rebuilt> {
+    let mut database = Connection::open(file)?;
+    let transaction = database.transaction()?;
+    transaction.execute_batch(TABLES)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    let mut rebuilt = Rebuilt::default();
+    for folder in folder::find_runs(results) {
+        match folder::load(&folder) {
+            Ok((run, _)) => {
+                rows::insert(&transaction, &run, folder.strip_prefix(results).unwrap_or(&folder))?;
+                rebuilt.runs += 1;
+            }
+            Err(error) => rebuilt.unusable.push((folder, format!("{error:#}"))),
+        }
+    }
+    transaction.commit()?;
+    Ok(rebuilt)
+}
+
+/// The database, if it is there, whole, and of this version.
+fn current(path: &Path) -> Option<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags).ok()?;
+    // Runs that end together wait for one another.
+    database.busy_timeout(Duration::from_secs(5)).ok()?;
+    let version: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0)).ok()?;
+    database.pragma_update(None, "foreign_keys", true).ok()?;
+    (version == VERSION).then_some(database)
+}
+
+#[cfg(test)]
+#[path = "index_tests.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! The index follows the folders, and survives their loss and its own.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::*;
+use crate::store::{self, Kept, testing};
+
+fn keep(results: &Path, id: &str) -> (Run, PathBuf) {
+    let run = testing::run(id);
+    let kept = Kept { run: &run, windows: &[], report_html: None };
+    let folder = store::save(&kept, &[results.join(id)]).unwrap().folder;
+    (run, folder)
+}
+
+const ID: &str = "20261121T200412Z-fan-out-k3f9";
+
+#[test]
+fn a_run_is_found_by_its_id_its_short_id_and_its_name() {
+    let results = tempfile::tempdir().unwrap();
+    let (run, folder) = keep(results.path(), ID);
+    let mut index = Index::open(results.path()).unwrap();
+    index.insert(&run, &folder).unwrap();
+    for key in [ID, "k3f9", "20261121", "fan-out"] {
+        assert_eq!(index.find(key).unwrap(), [(ID.to_string(), folder.clone())], "{key}");
+    }
+    assert_eq!(index.find("%").unwrap(), []);
+    index.remove(ID).unwrap();
+    assert_eq!(index.find(ID).unwrap(), []);
+    let left = Index::query(results.path(), "SELECT count(*) FROM arms").unwrap();
+    assert_eq!(left.rows, [[Value::from(0)]]);
+}
+
+#[test]
+fn folders_that_come_and_go_are_followed() {
+    let results = tempfile::tempdir().unwrap();
+    let mut index = Index::open(results.path()).unwrap();
+    let (_, folder) = keep(results.path(), ID);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (run, outside) = keep(elsewhere.path(), "20261121T200500Z-fan-out-m2x7");
+    index.insert(&run, &outside).unwrap();
+    assert_eq!(index.follow().unwrap(), []);
+    assert_eq!(index.find("fan-out").unwrap().len(), 2, "one copied here, one kept elsewhere by -o");
+    fs::remove_dir_all(folder).unwrap();
+    index.follow().unwrap();
+    assert_eq!(index.find("fan-out").unwrap()[0].1, outside);
+}
+
+#[test]
+fn a_lost_or_damaged_index_is_built_from_the_folders() {
+    let results = tempfile::tempdir().unwrap();
+    keep(results.path(), ID);
+    keep(results.path(), "20261121T200500Z-fan-out-m2x7");
+    let count = || Index::query(results.path(), "SELECT count(*) FROM runs").unwrap().rows[0][0].clone();
+    assert_eq!(count(), 2);
+    fs::write(results.path().join(FILE), "not a database at all, but long enough to be read as one").unwrap();
+    assert_eq!(count(), 2);
+    fs::remove_file(results.path().join(FILE)).unwrap();
+    fs::write(results.path().join(ID).join("run.json"), "{").unwrap();
+    let rebuilt = rebuild(results.path()).unwrap();
+    assert_eq!((rebuilt.runs, rebuilt.unusable.len()), (1, 1));
+    assert!(rebuilt.unusable[0].1.contains("cut off"), "{}", rebuilt.unusable[0].1);
+}
+
+#[test]
+fn an_answer_has_three_forms() {
+    let results = tempfile::tempdir().unwrap();
+    keep(results.path(), ID);
+    let sql = "SELECT transport, outcome, missing, p99_us, age_mean_us FROM arms ORDER BY transport";
+    let answer = Index::query(results.path(), sql).unwrap();
+    insta::assert_snapshot!(answer.text(), @"
+    transport  outcome   missing  p99_us  age_mean_us
+    sse        degraded        2     990  –
+    websocket  held            0     990  –
+    ");
+    insta::assert_snapshot!(answer.csv().unwrap(), @"
+    transport,outcome,missing,p99_us,age_mean_us
+    sse,degraded,2,990,
+    websocket,held,0,990,
+    ");
+    assert_eq!(answer.json()[0]["missing"], 2);
+    assert!(answer.json()[0]["age_mean_us"].is_null());
+}
+
+#[test]
+fn a_query_only_reads_and_a_wrong_one_shows_the_tables() {
+    let results = tempfile::tempdir().unwrap();
+    keep(results.path(), ID);
+    let error = |sql| format!("{:#}", Index::query(results.path(), sql).unwrap_err());
+    assert!(error("DELETE FROM runs").contains("only read"));
+    assert!(error("SELECT p98 FROM arms").contains("CREATE TABLE arms"));
+    assert!(error("SELECT p98 FROM arms").contains("no such column"));
+}
