@@ -20,6 +20,8 @@ pub struct Scan {
     /// The key or value being read, unescaped.
     text: Vec<u8>,
     escape: Escape,
+    /// The first half of a surrogate pair, while its second is awaited; else 0.
+    high: u16,
 }
 
 /// Where in the text the scan stands.
@@ -172,6 +174,7 @@ impl Scan {
     fn read(&mut self, place: Place) {
         self.text.clear();
         self.escape = Escape::No;
+        self.high = 0;
         self.place = place;
     }
 
@@ -208,13 +211,25 @@ impl Scan {
                     _ => Escape::Unicode { left: left - 1, unit },
                 };
                 if left == 1 {
-                    // Half of a surrogate pair becomes U+FFFD: no cursor is known to need one.
-                    let char = char::from_u32(unit.into()).unwrap_or(char::REPLACEMENT_CHARACTER);
-                    self.keep(char.encode_utf8(&mut [0; 4]).as_bytes());
+                    self.unit(unit);
                 }
             }
         }
         false
+    }
+
+    /// A UTF-16 unit, as escapes give them. Half a pair is U+FFFD.
+    fn unit(&mut self, unit: u16) {
+        let pair = [mem::take(&mut self.high), unit];
+        let units = if pair[0] == 0 { &pair[1..] } else { &pair[..] };
+        if pair[0] == 0 && (0xD800..0xDC00).contains(&unit) {
+            self.high = unit;
+            return;
+        }
+        for char in char::decode_utf16(units.iter().copied()) {
+            let char = char.unwrap_or(char::REPLACEMENT_CHARACTER);
+            self.keep(char.encode_utf8(&mut [0; 4]).as_bytes());
+        }
     }
 }
 

@@ -18,7 +18,13 @@
 //! | [`Client::write_request`] | connection made, or [`Client::reusable`] and the next poll is due |
 //! | [`Client::handle_input`] until `None` | bytes were read |
 //! | [`Client::handle_eof`] until `None` | the peer closed its side |
+//! | [`Client::write_text`], [`Client::write_ping`], [`Client::write_close`] | a WebSocket has something to say |
 //! | [`Client::connection_lost`] | the connection is gone; cursor, last event id and cookies are kept |
+//!
+//! [`client::Exchange`] is the same for one plain request after another: publishing. A server
+//! reads with [`http1::RequestHead::parse`], [`http1::BodyDecoder`], [`websocket::handshake::Upgrade`]
+//! and [`websocket::Decoder`], and writes with [`http1::write`], [`sse::encode`] and
+//! [`websocket::encode`].
 //!
 //! After a [`Failure`] the connection is worth nothing: write `out`, then close it.
 //!
@@ -51,6 +57,9 @@
 //! [`Client::reusable`]: client::Client::reusable
 //! [`Client::handle_input`]: client::Client::handle_input
 //! [`Client::handle_eof`]: client::Client::handle_eof
+//! [`Client::write_text`]: client::Client::write_text
+//! [`Client::write_ping`]: client::Client::write_ping
+//! [`Client::write_close`]: client::Client::write_close
 //! [`Client::connection_lost`]: client::Client::connection_lost
 
 #![forbid(unsafe_code)]

@@ -4,6 +4,8 @@ use pushmark_proto::client::{
     Client, Config, CursorSource, Event, Exchange, ExchangeEvent, Request, Transport,
 };
 use pushmark_proto::fuzzing::{agree, machines};
+use pushmark_proto::http1::RequestHead;
+use pushmark_proto::websocket::handshake::Upgrade;
 use pushmark_proto::websocket::{Opcode, Role, encode};
 
 fn check(config: &Config, input: &str, expected: &[&str]) {
@@ -39,7 +41,8 @@ const ALL: [Transport; 5] =
 
 #[test]
 fn a_client_is_small() {
-    assert!(size_of::<Client>() <= 168, "a client takes {} bytes", size_of::<Client>());
+    // Two cache lines.
+    assert!(size_of::<Client>() <= 128, "a client takes {} bytes", size_of::<Client>());
     assert!(size_of::<Exchange>() <= 32, "an exchange takes {} bytes", size_of::<Exchange>());
     // An event is passed in registers or one cache line.
     assert!(size_of::<Event<'_>>() <= 32);
@@ -301,10 +304,10 @@ fn a_refused_upgrade_is_a_handshake_failure() {
 fn no_two_messages_are_masked_alike_and_a_seed_repeats_them() {
     let config = Config::new(Transport::WebSocket);
     let write = |seed| {
-        let mut client = Client::new(&config, seed);
+        let mut client = open_websocket(&config, seed);
         let mut out = Vec::new();
-        client.write_text(b"same", &mut out);
-        client.write_text(b"same", &mut out);
+        assert!(client.write_text(b"same", &mut out));
+        assert!(client.write_text(b"same", &mut out));
         out
     };
     let out = write(1);
@@ -313,6 +316,42 @@ fn no_two_messages_are_masked_alike_and_a_seed_repeats_them() {
     let mut expected = Vec::new();
     encode::frame(&mut expected, Opcode::Text, b"same", out[2..6].try_into().ok());
     assert_eq!(out[..10], expected);
+}
+
+#[test]
+fn nothing_is_written_before_the_upgrade_or_after_the_close() {
+    let config = Config::new(Transport::WebSocket);
+    let mut out = Vec::new();
+    assert!(!Client::new(&config, 1).write_text(b"early", &mut out));
+    let mut client = open_websocket(&config, 1);
+    client.write_close(1000, &mut out);
+    let close_len = out.len();
+    client.write_close(1000, &mut out);
+    assert!(!client.write_text(b"late", &mut out) && !client.write_ping(b"", &mut out));
+    let mut ping = *b"\x89\x00";
+    assert_eq!(client.handle_input(&config, &mut &mut ping[..], &mut out), Ok(None));
+    assert_eq!(out.len(), close_len);
+    // On other transports there is nothing to write.
+    assert!(!Client::new(&Config::new(Transport::Sse), 1).write_text(b"", &mut out));
+}
+
+/// A client past its handshake.
+fn open_websocket(config: &Config, seed: u64) -> Client {
+    let mut client = Client::new(config, seed);
+    let request = written(&mut client, config);
+    let (head, _) = RequestHead::parse(request.as_bytes()).unwrap().unwrap();
+    let mut answer = Vec::new();
+    Upgrade::parse(&head).unwrap().unwrap().write_response(&mut answer, "", "");
+    assert_eq!(hear(&mut client, config, &String::from_utf8(answer).unwrap()).len(), 1);
+    client
+}
+
+#[test]
+fn a_cursor_that_would_split_a_request_is_refused() {
+    let config = Config { cursor: CursorSource::Json("".into()), ..Config::new(Transport::LongPoll) };
+    let opened = "Opened { status: 200, acknowledged: None }";
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n\"a\\r\\n\"";
+    check(&config, answer, &[opened, "failure cursor"]);
 }
 
 #[test]

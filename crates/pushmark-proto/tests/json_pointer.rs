@@ -30,6 +30,7 @@ fn values_are_found() {
         ("/b", r#"{"a":"}]{[\\","b":1}"#, Some("1")),
         // Escapes in values, keys and pointers (RFC 6901 5).
         ("/a", r#"{"a":"\"\\\/\n\u00e9"}"#, Some("\"\\/\né")),
+        ("/a", r#"{"a":"\ud83d\ude00\ud83dx"}"#, Some("😀x")),
         ("/é", r#"{"\u00e9":1}"#, Some("1")),
         ("/a~1b", r#"{"a/b":1}"#, Some("1")),
         ("/m~0n", r#"{"m~n":8}"#, Some("8")),

@@ -36,7 +36,7 @@ pub struct Config {
     pub transport: Transport,
     /// Poll and long poll: where the cursor stands.
     pub cursor: CursorSource,
-    /// A text that says "subscribed" when a message or a stream contains it.
+    /// Stream, SSE, WebSocket: a text that says "subscribed" once a message or the stream contains it.
     pub ready: Option<Vec<u8>>,
     /// WebSocket: a text message equal to the first is answered by the second. At most [`ANSWERS_MAX`].
     pub answers: Vec<(Vec<u8>, Vec<u8>)>,

@@ -55,6 +55,10 @@ impl Memory {
         if cursor.len() > CURSOR_MAX {
             return Err(Failure::Cursor("longer than 1 KiB"));
         }
+        // It goes into the next request, and JSON can spell a line end.
+        if cursor.iter().any(u8::is_ascii_control) {
+            return Err(Failure::Cursor("a control character in it"));
+        }
         let cursor = std::str::from_utf8(cursor).map_err(|_| Failure::Cursor("not UTF-8"))?;
         let kept = &mut memory.get_or_insert_default().cursor;
         if kept == cursor {
@@ -85,6 +89,7 @@ fn parse_cookie(set_cookie: &[u8]) -> Option<(&str, &str)> {
     Some((name.trim(), if deleted { "" } else { value.trim() }))
 }
 
+/// Replaces a cookie. The one thing here that allocates; servers set cookies once a session.
 fn set_cookie(cookies: &mut String, name: &str, value: &str) {
     let others = cookies
         .split("; ")

@@ -147,18 +147,21 @@ impl Client {
         }
     }
 
-    /// WebSocket: appends one text message, masked with a fresh key. Other transports: nothing.
-    pub fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) {
-        if let Conversation::WebSocket(websocket) = &mut self.conversation {
-            websocket.write_text(payload, out);
+    /// WebSocket: appends one text message, masked with a fresh key. Gives whether it did: not
+    /// before [`Event::Opened`], not after a Close, and not on other transports.
+    pub fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        match &mut self.conversation {
+            Conversation::WebSocket(websocket) => websocket.write_text(payload, out),
+            _ => false,
         }
     }
 
-    /// WebSocket: appends a ping of at most 125 bytes; [`Event::Pong`] tells of its answer.
-    /// Other transports: nothing.
-    pub fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) {
-        if let Conversation::WebSocket(websocket) = &mut self.conversation {
-            websocket.write_ping(payload, out);
+    /// WebSocket: appends a ping, its payload cut to 125 bytes; [`Event::Pong`] tells of its
+    /// answer. Gives whether it did, as [`Client::write_text`].
+    pub fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        match &mut self.conversation {
+            Conversation::WebSocket(websocket) => websocket.write_ping(payload, out),
+            _ => false,
         }
     }
 

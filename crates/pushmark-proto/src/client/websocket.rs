@@ -6,6 +6,7 @@ use super::random::SplitMix64;
 use super::ready::Ready;
 use super::{Context, Event, Step, judge};
 use crate::Failure;
+use crate::websocket::frame::CONTROL_MAX;
 use crate::websocket::{Decoder, Event as Frame, Opcode, Role, encode, handshake};
 
 /// The conversation over one connection.
@@ -85,12 +86,12 @@ impl WebSocket {
         }
     }
 
-    pub(super) fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) {
-        encode::frame(out, Opcode::Text, payload, Some(self.random.mask()));
+    pub(super) fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        self.write(Opcode::Text, payload, out)
     }
 
-    pub(super) fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) {
-        encode::frame(out, Opcode::Ping, payload, Some(self.random.mask()));
+    pub(super) fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        self.write(Opcode::Ping, &payload[..payload.len().min(CONTROL_MAX)], out)
     }
 
     pub(super) fn write_close(&mut self, code: u16, out: &mut Vec<u8>) {
@@ -140,10 +141,8 @@ impl WebSocket {
                         _ => Event::MessageEnd,
                     }));
                 }
-                // RFC 6455 5.5.1: after our Close nothing more may be sent.
-                Frame::Ping(_) if self.phase == Phase::Closing => {}
                 Frame::Ping(payload) => {
-                    encode::frame(out, Opcode::Pong, payload, Some(self.random.mask()));
+                    self.write(Opcode::Pong, payload, out);
                 }
                 Frame::Pong(_) => return Ok(Some(Event::Pong)),
                 Frame::Close { code, .. } => {
@@ -155,14 +154,22 @@ impl WebSocket {
         Ok(None)
     }
 
+    /// RFC 6455 5.5.1: nothing may follow our Close.
+    fn write(&mut self, opcode: Opcode, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        let open = self.phase == Phase::Open;
+        if open {
+            encode::frame(out, opcode, payload, Some(self.random.mask()));
+        }
+        open
+    }
+
     /// RFC 6455 5.5.1: a Close is answered by a Close with its code.
     fn echo_close(&mut self, code: Option<u16>, out: &mut Vec<u8>) {
         match code {
             Some(code) => self.write_close(code, out),
-            None if self.phase == Phase::Open => {
-                encode::frame(out, Opcode::Close, &[], Some(self.random.mask()));
+            None => {
+                self.write(Opcode::Close, &[], out);
             }
-            None => {}
         }
         self.phase = Phase::Closed;
     }

@@ -66,9 +66,9 @@ impl Pair {
     }
 
     /// Lets the client write something of its own.
-    fn say(&mut self, write: impl FnOnce(&mut Client, &mut Vec<u8>)) {
+    fn say(&mut self, write: impl FnOnce(&mut Client, &mut Vec<u8>) -> bool) {
         let mut out = Vec::new();
-        write(&mut self.client, &mut out);
+        assert!(write(&mut self.client, &mut out));
         self.to_toy.send(self.now_us, &mut out);
     }
 
@@ -321,7 +321,10 @@ fn a_close_is_answered_by_either_side() {
     let mut pair = Pair::of(Transport::WebSocket);
     pair.ask();
     pair.drive(100_000);
-    pair.say(|client, out| client.write_close(1000, out));
+    pair.say(|client, out| {
+        client.write_close(1000, out);
+        true
+    });
     pair.drive(500_000);
     assert_eq!(pair.heard_at("Closed { code: Some(1000) }"), Some(100_000 + ROUND_TRIP_US));
 }
