@@ -4,3 +4,5 @@ pub mod exit;
 pub mod progress;
 pub mod verdict;
 pub mod store;
+pub mod scenario_file;
+pub mod server;

@@ -355,6 +355,13 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
                 .accepted("\"constant\", or mode = \"external\""),
         );
     }
+    if p.mode == PublisherMode::Emitter && p.size.low != p.size.high {
+        errors.push(
+            ScenarioError::at("publisher.size", "an emitter publishes messages of one size")
+                .found(format!("a range, {}, with mode = \"emitter\"", p.size))
+                .accepted("one size, or mode = \"external\""),
+        );
+    }
     if target.subscribe.is_none() {
         return;
     }

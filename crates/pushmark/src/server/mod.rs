@@ -1,0 +1,3 @@
+//! Servers that pushmark knows how to start.
+
+pub mod registry;

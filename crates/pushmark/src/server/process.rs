@@ -1,0 +1,224 @@
+//! A server as a process of ours: started, waited for, watched, stopped, and never left behind.
+//!
+//! It runs in a process group of its own, so that a Ctrl-C at the terminal reaches only us and
+//! a stop reaches everything it started. Dropping the handle kills the group.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use super::cpus::{allowed_cpus, pin_current_thread};
+use super::http;
+
+/// Time between two ready probes.
+const PROBE: Duration = Duration::from_millis(20);
+/// Time a server has to end after SIGTERM before it is killed.
+const GRACE: Duration = Duration::from_secs(3);
+/// Lines of its log shown in an error.
+const LOG_LINES: usize = 20;
+/// Bytes from the end of a log that are looked at for them.
+const LOG_TAIL_BYTES: u64 = 16 * 1024;
+
+/// What to start. `{port}` has been filled in everywhere.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The name shown in messages.
+    pub name: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Working folder; absent: ours.
+    pub folder: Option<PathBuf>,
+    /// Variables added to our environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// CPUs it is kept to; empty: all of ours.
+    pub cpus: Vec<u32>,
+}
+
+/// A started server. Dropping it ends it.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    pidfd: OwnedFd,
+    log: PathBuf,
+    ended: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts a server; its output goes to a file that lives as long as this handle.
+    pub fn start(start: &Start) -> anyhow::Result<Process> {
+        let (program, arguments) =
+            start.command.split_first().with_context(|| format!("{} has no command", start.name))?;
+        let (log, output) = new_log(&start.name).context("cannot write a log to the temporary folder")?;
+        let mut command = Command::new(program);
+        command.args(arguments).envs(start.variables.iter().map(|(k, v)| (k, v))).process_group(0);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        if let Some(folder) = &start.folder {
+            command.current_dir(folder);
+        }
+        let child = spawn_on(&mut command, &start.cpus);
+        let child = child.inspect_err(|_| drop(std::fs::remove_file(&log)));
+        let mut child =
+            child.with_context(|| format!("cannot start {}: {}", start.name, start.command.join(" ")))?;
+        let pidfd = match pidfd_open(pid(&child), PidfdFlags::empty()) {
+            Ok(pidfd) => pidfd,
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let _ = std::fs::remove_file(&log);
+                return Err(error).context("cannot watch a process (pidfd_open needs Linux 5.3)");
+            }
+        };
+        Ok(Process { name: start.name.clone(), child, pidfd, log, ended: None })
+    }
+
+    /// Its process id, the root of the tree to watch.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Asks `url` until it answers 2xx. An error if the server ends first or the time is over,
+    /// with the last lines it wrote.
+    pub fn wait_ready(&mut self, url: &str, within: Duration) -> anyhow::Result<Duration> {
+        let started = Instant::now();
+        loop {
+            let left = within.saturating_sub(started.elapsed());
+            let answer = http::get(url, left.max(PROBE));
+            let last = match answer {
+                Ok(answer) if answer.is_success() => return Ok(started.elapsed()),
+                Ok(answer) => format!("{url} answers {}", answer.status),
+                Err(error) => error.to_string(),
+            };
+            if let Some(how) = self.ended() {
+                bail!("{} ended before it was ready ({how})\n{}", self.name, self.log_tail());
+            }
+            if started.elapsed() >= within {
+                bail!("{} is not ready after {within:?}: {last}\n{}", self.name, self.log_tail());
+            }
+            self.wait_end(PROBE)?;
+        }
+    }
+
+    /// How it ended, if it did: `exit 1`, `signal 9`.
+    pub fn ended(&mut self) -> Option<String> {
+        if self.ended.is_none() {
+            // An error here means that somebody else waited for it: it is gone all the same.
+            self.ended = self.child.try_wait().unwrap_or(Some(ExitStatus::from_raw(0)));
+        }
+        self.ended.map(how)
+    }
+
+    /// The last lines it wrote, indented; says so if there are none.
+    pub fn log_tail(&self) -> String {
+        let text = tail(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        if lines.is_empty() {
+            return "  it wrote nothing".into();
+        }
+        let shown = &lines[lines.len().saturating_sub(LOG_LINES)..];
+        shown.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Ends it: SIGTERM, 3 s, then SIGKILL, always for the whole group. Returns how it had
+    /// ended by itself before, if it had.
+    pub fn stop(&mut self) -> Option<String> {
+        let by_itself = self.ended();
+        if by_itself.is_none() {
+            self.signal(Signal::TERM);
+            // On an error there is no more to wait for: the next signal settles it.
+            let _ = self.wait_end(GRACE);
+        }
+        self.kill();
+        by_itself
+    }
+
+    /// Ends it at once.
+    pub fn kill(&mut self) {
+        // Before the leader is waited for its group's number cannot be given to another.
+        self.signal(Signal::KILL);
+        if self.ended.is_none() {
+            self.ended = self.child.wait().ok();
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // ESRCH: everything in the group has ended already, which is what is wanted.
+        let _ = kill_process_group(pid(&self.child), signal);
+    }
+
+    /// Waits until it has ended or the time is over; does not collect its status.
+    fn wait_end(&self, within: Duration) -> io::Result<()> {
+        let timeout =
+            Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+        match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = std::fs::remove_file(&self.log);
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(child.id() as i32).expect("a child's number is not 0")
+}
+
+/// `exit 1`, `signal 9`.
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "ended".into(),
+    }
+}
+
+/// Starts a command on some CPUs. Affinity is inherited: this thread takes it on for the
+/// moment of the start, and gives it back.
+fn spawn_on(command: &mut Command, cpus: &[u32]) -> io::Result<Child> {
+    if cpus.is_empty() {
+        return command.spawn();
+    }
+    let own = allowed_cpus()?;
+    pin_current_thread(cpus)?;
+    let child = command.spawn();
+    pin_current_thread(&own)?;
+    child
+}
+
+fn new_log(name: &str) -> io::Result<(PathBuf, File)> {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let name = crate::store::slug(name);
+    let path = std::env::temp_dir().join(format!("pushmark-{}-{count}-{name}.log", std::process::id()));
+    // Left by a process of our number that was killed.
+    let _ = std::fs::remove_file(&path);
+    let file = OpenOptions::new().create_new(true).append(true).open(&path)?;
+    Ok((path, file))
+}
+
+fn tail(path: &std::path::Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(LOG_TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(LOG_TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! Real children: shells that serve, refuse to end, or end by themselves.
+
+use super::*;
+use std::net::TcpListener;
+
+fn shell(script: &str) -> Process {
+    let command = ["sh", "-c", script].map(String::from).to_vec();
+    Process::start(&Start { name: "test".into(), command, ..Start::default() }).unwrap()
+}
+
+fn lives(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+/// The number a script wrote into its log.
+fn number_in_log(process: &Process) -> i32 {
+    loop {
+        let digits: String = process.log_tail().chars().filter(char::is_ascii_digit).collect();
+        if let (true, Ok(number)) = (process.log_tail().contains('.'), digits.parse()) {
+            return number;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn how_it_ended_is_told() {
+    for (script, expected) in [("exit 3", "exit 3"), ("kill -9 $$", "signal 9"), ("true", "exit 0")] {
+        let mut process = shell(script);
+        process.wait_end(Duration::from_secs(30)).unwrap();
+        assert_eq!(process.ended().as_deref(), Some(expected));
+        assert_eq!(process.stop().as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_server_that_lives_is_stopped_with_all_it_started() {
+    let mut process = shell("sleep 1000 & echo $!.; wait");
+    let (parent, child) = (process.pid(), number_in_log(&process));
+    assert!(lives(parent) && lives(child));
+    assert_eq!(process.stop(), None, "it did not end by itself");
+    assert!(!lives(parent) && !lives(child));
+}
+
+#[test]
+fn one_that_ignores_sigterm_is_killed() {
+    // Its child keeps the group alive after the leader: the group is killed, not the leader.
+    let mut process = shell("trap '' TERM; sleep 1000 & echo $!.; exec sleep 1000");
+    let child = number_in_log(&process);
+    process.signal(Signal::TERM);
+    assert_eq!(process.ended(), None);
+    process.kill();
+    assert_eq!(process.ended().as_deref(), Some("signal 9"));
+    assert!(!lives(child));
+}
+
+#[test]
+fn a_dropped_handle_leaves_no_process_and_no_log() {
+    let process = shell("sleep 1000 & echo $!.; wait");
+    let (child, log) = (number_in_log(&process), process.log.clone());
+    drop(process);
+    assert!(!lives(child) && !log.exists());
+}
+
+#[test]
+fn one_that_ends_before_it_is_ready_shows_its_last_words() {
+    let mut process = shell("echo starting; echo 'port in use' >&2; exit 1");
+    let error = process.wait_ready("http://127.0.0.1:1/health", Duration::from_secs(30)).unwrap_err();
+    insta::assert_snapshot!(error, @"
+    test ended before it was ready (exit 1)
+      | starting
+      | port in use
+    ");
+}
+
+#[test]
+fn ready_is_the_first_2xx() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/health", listener.local_addr().unwrap());
+    let answers = std::thread::spawn(move || {
+        use std::io::Write;
+        for status in ["503 Busy", "404 No", "204 Yes"] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0u8; 1024];
+            assert!(stream.read(&mut request).unwrap() > 0);
+            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").unwrap();
+        }
+    });
+    let mut process = shell("sleep 1000");
+    process.wait_ready(&url, Duration::from_secs(30)).unwrap();
+    answers.join().unwrap();
+    let error = process.wait_ready("http://127.0.0.1:1/", Duration::ZERO).unwrap_err().to_string();
+    assert!(error.starts_with("test is not ready after 0ns: http://127.0.0.1:1/ cannot be reached"), "{error}");
+    assert!(error.ends_with("it wrote nothing"));
+}
+
+#[test]
+fn a_server_is_kept_to_its_cpus_and_we_are_not() {
+    let own = allowed_cpus().unwrap();
+    let last = *own.last().unwrap();
+    let command = ["sleep", "1000"].map(String::from).to_vec();
+    let start = Start { name: "pinned".into(), command, cpus: vec![last], ..Start::default() };
+    let process = Process::start(&start).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap();
+    let line = status.lines().find(|l| l.starts_with("Cpus_allowed_list:")).unwrap();
+    assert_eq!(line.split_whitespace().nth(1), Some(last.to_string().as_str()));
+    assert_eq!(allowed_cpus().unwrap(), own);
+}
+
+#[test]
+fn a_command_that_is_not_there_is_named() {
+    let command = vec!["no-such-server".to_string()];
+    let start = Start { name: "x".into(), command, ..Start::default() };
+    let error = format!("{:#}", Process::start(&start).unwrap_err());
+    assert!(error.starts_with("cannot start x: no-such-server"), "{error}");
+    assert!(Process::start(&Start::default()).is_err());
+}
