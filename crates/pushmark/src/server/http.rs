@@ -117,7 +117,8 @@ pub fn send(request: &Request<'_>) -> Result<Answer, HttpError> {
 
 fn connect(authority: &str, deadline: Instant) -> std::io::Result<TcpStream> {
     let with_port;
-    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let has_port =
+        authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     let address = if has_port {
         authority
     } else {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, test_kill_process_group};
 
 use super::cpus::{allowed_cpus, pin_current_thread};
 use super::http;
@@ -23,6 +23,8 @@ use super::http;
 const PROBE: Duration = Duration::from_millis(20);
 /// Time a server has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
+/// Time its killed children have to be gone.
+const GROUP_GRACE: Duration = Duration::from_millis(500);
 /// Lines of its log shown in an error.
 const LOG_LINES: usize = 20;
 /// Bytes from the end of a log that are looked at for them.
@@ -148,6 +150,12 @@ impl Process {
         if self.ended.is_none() {
             self.ended = self.child.wait().ok();
         }
+        // Its children are not ours to wait for: look until they are gone, so that the next
+        // server does not start beside them. A zombie nobody collects ends the patience.
+        let started = Instant::now();
+        while test_kill_process_group(pid(&self.child)).is_ok() && started.elapsed() < GROUP_GRACE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -157,8 +165,7 @@ impl Process {
 
     /// Waits until it has ended or the time is over; does not collect its status.
     fn wait_end(&self, within: Duration) -> io::Result<()> {
-        let timeout =
-            Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
         match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

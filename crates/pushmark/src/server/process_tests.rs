@@ -91,7 +91,10 @@ fn ready_is_the_first_2xx() {
     process.wait_ready(&url, Duration::from_secs(30)).unwrap();
     answers.join().unwrap();
     let error = process.wait_ready("http://127.0.0.1:1/", Duration::ZERO).unwrap_err().to_string();
-    assert!(error.starts_with("test is not ready after 0ns: http://127.0.0.1:1/ cannot be reached"), "{error}");
+    assert!(
+        error.starts_with("test is not ready after 0ns: http://127.0.0.1:1/ cannot be reached"),
+        "{error}"
+    );
     assert!(error.ends_with("it wrote nothing"));
 }
 

@@ -26,6 +26,7 @@ fn a_run_is_found_by_its_id_its_short_id_and_its_name() {
         assert_eq!(index.find(key).unwrap(), [(ID.to_string(), folder.clone())], "{key}");
     }
     assert_eq!(index.find("%").unwrap(), []);
+    fs::remove_dir_all(&folder).unwrap();
     index.remove(ID).unwrap();
     assert_eq!(index.find(ID).unwrap(), []);
     let left = Index::query(results.path(), "SELECT count(*) FROM arms").unwrap();
