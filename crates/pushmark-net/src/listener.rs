@@ -39,9 +39,7 @@ impl Listener {
     /// Where it is bound; the real port where 0 was asked for.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address = self.socket.local_addr()?;
-        address
-            .as_socket()
-            .ok_or_else(|| io::Error::other("not an internet address"))
+        address.as_socket().ok_or_else(|| io::Error::other("not an internet address"))
     }
 
     /// Takes a waiting connection, with the peer's address; `None` when there is none.
@@ -63,17 +61,8 @@ impl Listener {
                 return Ok(None);
             }
             // accept(2): errors already pending on the new connection are passed to the caller.
-            let passing = [
-                Errno::INTR,
-                Errno::CONNABORTED,
-                Errno::PROTO,
-                Errno::NETDOWN,
-                Errno::HOSTUNREACH,
-            ];
-            if !passing
-                .iter()
-                .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-            {
+            let passing = [Errno::INTR, Errno::CONNABORTED, Errno::PROTO, Errno::NETDOWN, Errno::HOSTUNREACH];
+            if !passing.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
                 return Err(error);
             }
         }

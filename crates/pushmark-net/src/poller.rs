@@ -36,9 +36,7 @@ impl Interest {
         match self {
             Interest::Read => epoll::EventFlags::IN | epoll::EventFlags::RDHUP,
             Interest::Write => epoll::EventFlags::OUT,
-            Interest::Both => {
-                epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP
-            }
+            Interest::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP,
             Interest::None => epoll::EventFlags::empty(),
         }
     }
@@ -114,10 +112,8 @@ impl Poller {
     /// event of a descriptor removed during the walk can still come up in it: tokens with a
     /// generation ([`crate::Slab`]) tell.
     pub fn wait(&mut self, timeout_ns: Option<Nanos>) -> io::Result<Batch> {
-        let timeout = timeout_ns.map(|ns| Timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as i64,
-        });
+        let timeout = timeout_ns
+            .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
         let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH_MAX];
         let happened = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
             Ok((happened, _)) => happened,
@@ -131,10 +127,7 @@ impl Poller {
         let ready = Arc::get_mut(&mut self.ready).expect("just made sole owner");
         ready.clear();
         ready.extend(happened.iter().map(Ready::from_event));
-        Ok(Batch {
-            ready: Arc::clone(&self.ready),
-            next: 0,
-        })
+        Ok(Batch { ready: Arc::clone(&self.ready), next: 0 })
     }
 }
 
@@ -190,10 +183,7 @@ mod tests {
             })
             .min();
         let shortest_ns = shortest_ns.unwrap();
-        assert!(
-            (200_000..900_000).contains(&shortest_ns),
-            "{shortest_ns} ns"
-        );
+        assert!((200_000..900_000).contains(&shortest_ns), "{shortest_ns} ns");
     }
 
     #[test]
@@ -207,13 +197,7 @@ mod tests {
         let mut seen = Vec::new();
         for ready in poller.wait(None).unwrap() {
             assert!(ready.readable && !ready.writable && !ready.hangup);
-            poller
-                .remove(if ready.token == 1 {
-                    a.as_fd()
-                } else {
-                    b.as_fd()
-                })
-                .unwrap();
+            poller.remove(if ready.token == 1 { a.as_fd() } else { b.as_fd() }).unwrap();
             seen.push(ready.token);
         }
         seen.sort_unstable();

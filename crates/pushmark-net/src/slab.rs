@@ -26,19 +26,12 @@ enum Content<T> {
 impl<T> Slab<T> {
     /// An empty slab.
     pub fn new() -> Slab<T> {
-        Slab {
-            places: Vec::new(),
-            free_head: None,
-            occupied: 0,
-        }
+        Slab { places: Vec::new(), free_head: None, occupied: 0 }
     }
 
     /// An empty slab with room for `n` values.
     pub fn with_capacity(n: usize) -> Slab<T> {
-        Slab {
-            places: Vec::with_capacity(n),
-            ..Slab::new()
-        }
+        Slab { places: Vec::with_capacity(n), ..Slab::new() }
     }
 
     /// Keeps `value`; the token finds it again until it is removed. `u64::MAX` is never given.
@@ -60,10 +53,7 @@ impl<T> Slab<T> {
             None => {
                 let index = u32::try_from(self.places.len()).expect("fewer than 2^32 places");
                 assert!(index < u32::MAX, "fewer than 2^32 - 1 places");
-                self.places.push(Place {
-                    generation: 0,
-                    content: Content::Occupied(value),
-                });
+                self.places.push(Place { generation: 0, content: Content::Occupied(value) });
                 token(0, index)
             }
         }
@@ -80,10 +70,11 @@ impl<T> Slab<T> {
     /// The value, or `None` where it was removed.
     pub fn get(&self, token: u64) -> Option<&T> {
         match self.places.get(token as u32 as usize) {
-            Some(Place {
-                generation,
-                content: Content::Occupied(value),
-            }) if *generation == generation_of(token) => Some(value),
+            Some(Place { generation, content: Content::Occupied(value) })
+                if *generation == generation_of(token) =>
+            {
+                Some(value)
+            }
             _ => None,
         }
     }
@@ -91,10 +82,11 @@ impl<T> Slab<T> {
     /// The value, or `None` where it was removed.
     pub fn get_mut(&mut self, token: u64) -> Option<&mut T> {
         match self.places.get_mut(token as u32 as usize) {
-            Some(Place {
-                generation,
-                content: Content::Occupied(value),
-            }) if *generation == generation_of(token) => Some(value),
+            Some(Place { generation, content: Content::Occupied(value) })
+                if *generation == generation_of(token) =>
+            {
+                Some(value)
+            }
             _ => None,
         }
     }
@@ -105,9 +97,7 @@ impl<T> Slab<T> {
         let index = token as u32;
         let place = &mut self.places[index as usize];
         place.generation = place.generation.wrapping_add(1);
-        let vacant = Content::Vacant {
-            next_free: self.free_head,
-        };
+        let vacant = Content::Vacant { next_free: self.free_head };
         let Content::Occupied(value) = std::mem::replace(&mut place.content, vacant) else {
             unreachable!("checked above");
         };
@@ -128,24 +118,18 @@ impl<T> Slab<T> {
 
     /// Tokens and values, by place.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.places
-            .iter()
-            .enumerate()
-            .filter_map(|(index, place)| match &place.content {
-                Content::Occupied(value) => Some((token(place.generation, index as u32), value)),
-                Content::Vacant { .. } => None,
-            })
+        self.places.iter().enumerate().filter_map(|(index, place)| match &place.content {
+            Content::Occupied(value) => Some((token(place.generation, index as u32), value)),
+            Content::Vacant { .. } => None,
+        })
     }
 
     /// Tokens and values, by place.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
-        self.places
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(index, place)| match &mut place.content {
-                Content::Occupied(value) => Some((token(place.generation, index as u32), value)),
-                Content::Vacant { .. } => None,
-            })
+        self.places.iter_mut().enumerate().filter_map(|(index, place)| match &mut place.content {
+            Content::Occupied(value) => Some((token(place.generation, index as u32), value)),
+            Content::Vacant { .. } => None,
+        })
     }
 }
 
@@ -191,9 +175,6 @@ mod tests {
             .collect();
         slab.remove(tokens[2]);
         assert_eq!(slab.next_token(), slab.insert(9));
-        assert_eq!(
-            slab.iter().map(|(_, &n)| n).collect::<Vec<_>>(),
-            [0, 1, 9, 3]
-        );
+        assert_eq!(slab.iter().map(|(_, &n)| n).collect::<Vec<_>>(), [0, 1, 9, 3]);
     }
 }

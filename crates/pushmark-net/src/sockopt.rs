@@ -68,9 +68,5 @@ pub(crate) fn set_flag(fd: BorrowedFd<'_>, level: i32, option: i32) -> io::Resul
             size_of::<libc::c_int>() as libc::socklen_t,
         )
     };
-    if status == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -25,10 +25,7 @@ struct Control([u8; 64]);
 pub fn read_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(Read, Option<u64>)> {
     debug_assert!(!buffer.is_empty(), "an empty read looks like the end");
     let mut control = Control([0; 64]);
-    let mut piece = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
+    let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: `msghdr` is integers and pointers, for which all zeroes is a value.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut piece;
@@ -39,11 +36,7 @@ pub fn read_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(Read, 
     // `buffer` and at `control`, with their true lengths, and all outlive the call.
     let received = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
     let result = usize::try_from(received).map_err(|_| io::Error::last_os_error());
-    let stamp = if result.is_ok() {
-        receive_stamp(&message)
-    } else {
-        None
-    };
+    let stamp = if result.is_ok() { receive_stamp(&message) } else { None };
     Ok((read_result(result)?, stamp))
 }
 
@@ -60,9 +53,7 @@ fn receive_stamp(message: &libc::msghdr) -> Option<u64> {
                 && header.cmsg_type == libc::SCM_TIMESTAMPNS
                 && header.cmsg_len >= wanted
             {
-                let time: libc::timespec = libc::CMSG_DATA(entry)
-                    .cast::<libc::timespec>()
-                    .read_unaligned();
+                let time: libc::timespec = libc::CMSG_DATA(entry).cast::<libc::timespec>().read_unaligned();
                 return Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
             }
             entry = libc::CMSG_NXTHDR(message, entry);

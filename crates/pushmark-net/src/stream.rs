@@ -61,16 +61,12 @@ impl Link {
             Err(error) if error.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {}
             Err(error) => return Err(error),
         }
-        Ok(Link::Tcp(TcpLink {
-            stream: socket.into(),
-        }))
+        Ok(Link::Tcp(TcpLink { stream: socket.into() }))
     }
 
     /// A connection a listener accepted: already non-blocking and without delay.
     pub(crate) fn accepted(socket: Socket) -> Link {
-        Link::Tcp(TcpLink {
-            stream: socket.into(),
-        })
+        Link::Tcp(TcpLink { stream: socket.into() })
     }
 
     /// How the connect ended: call it when the descriptor first becomes writable.
@@ -116,6 +112,12 @@ impl Link {
         link.stream.local_addr()
     }
 
+    /// Whom it is connected to.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        let Link::Tcp(link) = self;
+        link.stream.peer_addr()
+    }
+
     /// Ends our direction; what the peer sends can still be read.
     pub fn shutdown_write(&self) -> io::Result<()> {
         let Link::Tcp(link) = self;
@@ -155,8 +157,5 @@ fn write_result(result: io::Result<usize>) -> io::Result<usize> {
 /// An interrupted call counts as one that would block: the poller is level-triggered, so the
 /// descriptor comes up again.
 fn would_block(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

@@ -16,9 +16,7 @@ impl Waker {
     /// Makes a silent bell, to be added to the poller of the thread that is to hear it.
     pub fn new() -> io::Result<Waker> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        Ok(Waker {
-            fd: Arc::new(eventfd(0, flags)?),
-        })
+        Ok(Waker { fd: Arc::new(eventfd(0, flags)?) })
     }
 
     /// Rings. Any number of rings before it is silenced wake once.

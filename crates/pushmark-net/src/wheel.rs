@@ -50,11 +50,7 @@ struct Timer {
 impl Wheel {
     /// An empty wheel that begins at `start_ns`.
     pub fn new(start_ns: Nanos) -> Wheel {
-        let empty = Level {
-            occupied: 0,
-            heads: [NONE; SLOTS],
-            earliest_ns: [Nanos::MAX; SLOTS],
-        };
+        let empty = Level { occupied: 0, heads: [NONE; SLOTS], earliest_ns: [Nanos::MAX; SLOTS] };
         Wheel {
             now_tick: start_ns >> TICK_BITS,
             levels: Box::new([empty; LEVELS]),
@@ -73,20 +69,12 @@ impl Wheel {
             NONE => {
                 let index = u32::try_from(self.timers.len()).expect("fewer than 2^32 timers");
                 assert!(index != NONE, "fewer than 2^32 - 1 timers");
-                self.timers.push(Timer {
-                    at_ns,
-                    token,
-                    next: NONE,
-                });
+                self.timers.push(Timer { at_ns, token, next: NONE });
                 index
             }
             index => {
                 self.free_head = self.timers[index as usize].next;
-                self.timers[index as usize] = Timer {
-                    at_ns,
-                    token,
-                    next: NONE,
-                };
+                self.timers[index as usize] = Timer { at_ns, token, next: NONE };
                 index
             }
         };
@@ -170,10 +158,7 @@ impl Wheel {
         let slot = self.levels[level].occupied.trailing_zeros() as usize;
         let below = level as u32 * LEVEL_BITS;
         let above = below + LEVEL_BITS;
-        let high = self
-            .now_tick
-            .checked_shr(above)
-            .map_or(0, |digits| digits << above);
+        let high = self.now_tick.checked_shr(above).map_or(0, |digits| digits << above);
         Some((level, slot, high | (slot as u64) << below))
     }
 

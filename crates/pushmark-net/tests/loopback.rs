@@ -12,11 +12,7 @@ const DEADLINE_NS: u64 = 5_000_000_000;
 fn wait_for(fd: BorrowedFd<'_>, interest: Interest) {
     let mut poller = Poller::new().unwrap();
     poller.add(fd, 0, interest).unwrap();
-    assert_eq!(
-        poller.wait(Some(DEADLINE_NS)).unwrap().len(),
-        1,
-        "nothing within the deadline"
-    );
+    assert_eq!(poller.wait(Some(DEADLINE_NS)).unwrap().len(), 1, "nothing within the deadline");
 }
 
 fn pair(source: Option<IpAddr>) -> (Link, Link) {
@@ -75,10 +71,7 @@ fn a_refused_connect_says_so() {
         wait_for(link.fd(), Interest::Write);
         link.finish_connect()
     });
-    assert_eq!(
-        outcome.unwrap_err().kind(),
-        std::io::ErrorKind::ConnectionRefused
-    );
+    assert_eq!(outcome.unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
 #[test]
@@ -133,10 +126,7 @@ fn the_kernel_stamps_arrivals_between_write_and_read() {
         if stamp.is_some_and(|stamp_ns| (before_ns..=after_ns).contains(&stamp_ns)) {
             break;
         }
-        assert!(
-            Clock::now() < deadline_ns,
-            "no true stamp: {stamp:?} of {before_ns}..{after_ns}"
-        );
+        assert!(Clock::now() < deadline_ns, "no true stamp: {stamp:?} of {before_ns}..{after_ns}");
     }
     let (read, stamp) = stamps::read_stamped(server.fd(), &mut [0; 8]).unwrap();
     assert_eq!((read, stamp), (Read::WouldBlock, None));

@@ -1,0 +1,106 @@
+//! A publication as each transport writes it: encoded once, shared by all subscribers.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pushmark_proto::http1::write;
+use pushmark_proto::sse;
+use pushmark_proto::websocket::{Opcode, encode};
+
+use crate::faults::TRUNCATED_BYTES;
+use crate::publication::Publication;
+
+/// How a lasting subscription gets its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// The payload and a line end: one chunk.
+    Stream,
+    /// An event with its cursor as id: one chunk.
+    Sse,
+    /// One text frame; binary where the payload is not UTF-8.
+    WebSocket,
+}
+
+/// A publication and the frames made of it so far.
+#[derive(Debug)]
+pub(crate) struct Framed {
+    /// What was published.
+    pub(crate) publication: Arc<Publication>,
+    /// By framing, whole and cut short.
+    frames: [[Option<Rc<[u8]>>; 2]; 3],
+}
+
+impl Framed {
+    pub(crate) fn new(publication: Arc<Publication>) -> Framed {
+        Framed { publication, frames: Default::default() }
+    }
+
+    /// The payload; `cut`: without its last bytes.
+    pub(crate) fn payload(&self, cut: bool) -> &[u8] {
+        let payload = &self.publication.payload;
+        match cut {
+            true => &payload[..payload.len().saturating_sub(TRUNCATED_BYTES)],
+            false => payload,
+        }
+    }
+
+    /// The bytes to write to a subscriber.
+    pub(crate) fn frame(&mut self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Rc<[u8]> {
+        if self.frames[framing as usize][usize::from(cut)].is_none() {
+            let frame = self.encode(framing, cut, scratch);
+            self.frames[framing as usize][usize::from(cut)] = Some(frame);
+        }
+        self.frames[framing as usize][usize::from(cut)].clone().expect("just made")
+    }
+
+    fn encode(&self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Rc<[u8]> {
+        let payload = self.payload(cut);
+        scratch.clear();
+        match framing {
+            Framing::Stream => {
+                scratch.extend_from_slice(payload);
+                scratch.push(b'\n');
+                chunked(scratch)
+            }
+            Framing::Sse => {
+                let mut id = Vec::with_capacity(20);
+                write::decimal(&mut id, self.publication.cursor);
+                sse::encode::id(scratch, &id);
+                sse::encode::data(scratch, payload);
+                chunked(scratch)
+            }
+            Framing::WebSocket => {
+                let text = std::str::from_utf8(payload).is_ok();
+                let opcode = if text { Opcode::Text } else { Opcode::Binary };
+                encode::frame(scratch, opcode, payload, None);
+                Rc::from(&scratch[..])
+            }
+        }
+    }
+}
+
+fn chunked(content: &[u8]) -> Rc<[u8]> {
+    let mut chunk = Vec::with_capacity(content.len() + 12);
+    write::chunk(&mut chunk, content);
+    Rc::from(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(payload: &[u8], framing: Framing, cut: bool) -> Vec<u8> {
+        let publication = Publication { channel: 0, cursor: 42, payload: payload.into(), stamp: None };
+        Framed::new(Arc::new(publication)).frame(framing, cut, &mut Vec::new()).to_vec()
+    }
+
+    #[test]
+    fn each_transport_has_its_frame() {
+        let payload = b"hello, everyone";
+        assert_eq!(frame(payload, Framing::Stream, false), b"10\r\nhello, everyone\n\r\n");
+        assert_eq!(frame(payload, Framing::Sse, false), b"1e\r\nid: 42\ndata: hello, everyone\n\n\r\n");
+        assert_eq!(frame(payload, Framing::WebSocket, false), b"\x81\x0fhello, everyone");
+        assert_eq!(frame(payload, Framing::WebSocket, true), b"\x81\x05hello");
+        assert_eq!(frame(b"\xff", Framing::WebSocket, false), b"\x82\x01\xff");
+    }
+}

@@ -1,0 +1,83 @@
+//! What a server is told when it starts. Plain data; the command line fills it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::faults::{Faults, SpecError};
+use crate::stop::Stop;
+
+/// Everything [`crate::serve`] needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen; port 0 lets the system choose one.
+    pub address: SocketAddr,
+    /// Event loops, each with its own listener and share of the connections. At least 1.
+    pub threads: usize,
+    /// Connections the kernel may hold before they are accepted (bounded by somaxconn).
+    pub backlog: u32,
+    /// Most messages that wait for one subscriber who does not read. At least 1.
+    pub queue_max: usize,
+    /// What happens to a subscriber whose queue is full.
+    pub queue_policy: QueuePolicy,
+    /// Messages a channel remembers for those who ask with a cursor. At least 1.
+    pub history_max: usize,
+    /// An emitter more than one interval behind skips the ticks it missed, and counts them,
+    /// instead of publishing each of them late. Either way its schedule stays absolute.
+    pub skip_late: bool,
+    /// What to do wrong, and exactly how often.
+    pub faults: Faults,
+    /// Where to write the truth log at the end; `None`: keep none.
+    pub truth: Option<PathBuf>,
+    /// Lets another thread or a signal handler end the server; `None`: only `/shutdown` does.
+    pub stop: Option<Stop>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            threads: 1,
+            backlog: 4096,
+            queue_max: 256,
+            queue_policy: QueuePolicy::DropOldest,
+            history_max: 256,
+            skip_late: false,
+            faults: Faults::default(),
+            truth: None,
+            stop: None,
+        }
+    }
+}
+
+/// What happens when a subscriber's queue is full. Both are counted in `/stats`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueuePolicy {
+    /// The oldest message of which nothing is written yet gives way.
+    #[default]
+    DropOldest,
+    /// The subscriber is disconnected.
+    Disconnect,
+}
+
+impl FromStr for QueuePolicy {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<QueuePolicy, SpecError> {
+        match text {
+            "drop-oldest" => Ok(QueuePolicy::DropOldest),
+            "disconnect" => Ok(QueuePolicy::Disconnect),
+            _ => Err(SpecError::new(text, "`drop-oldest` or `disconnect`")),
+        }
+    }
+}
+
+impl fmt::Display for QueuePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            QueuePolicy::DropOldest => "drop-oldest",
+            QueuePolicy::Disconnect => "disconnect",
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! Publications go to their subscribers: one pass, one write for each client.
+//!
+//! The list of subscribers is copied before the first write, so that whatever a write leads to
+//! (a poll answered, a connection lost) may change the lists. The copy is 16 bytes for each
+//! delivery and is made of memory that is kept.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use pushmark_net::Clock;
+
+use super::Shard;
+use crate::connection::Talk;
+use crate::faults::fate::Fate;
+use crate::framing::{Framed, Framing};
+use crate::outbox::Piece;
+use crate::publication::Publication;
+use crate::reply::Reply;
+
+/// Most publications of one pass.
+const PASS_MAX: usize = 64;
+
+/// Most passes of one turn: other threads may publish faster than this one delivers.
+const PASSES_MAX: usize = 16;
+
+/// Deliveries whose copy is kept between passes; what is larger is given back.
+const KEPT_MAX: usize = 1 << 16;
+
+/// Memory of one pass, kept for the next.
+#[derive(Default)]
+pub(super) struct Pass {
+    batch: Vec<Arc<Publication>>,
+    deliveries: Vec<Planned>,
+    items: Vec<Item>,
+    pieces: Vec<Piece>,
+    frame: Vec<u8>,
+    pub(super) answer: AnswerCache,
+}
+
+/// A delivery to be made.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    token: u64,
+    /// Index of the publication in the pass.
+    index: usize,
+}
+
+/// A message to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Index of the publication in the pass.
+    pub(super) index: usize,
+    /// Without its end, by fault.
+    pub(super) cut: bool,
+}
+
+/// The last answer to a poll: thousands hold the same request and get the same bytes.
+#[derive(Default)]
+pub(super) struct AnswerCache {
+    channels: Vec<u32>,
+    items: Vec<Item>,
+    keep_alive: bool,
+    bytes: Vec<u8>,
+}
+
+impl AnswerCache {
+    pub(super) fn is_for(&self, channels: &[u32], items: &[Item], keep_alive: bool) -> bool {
+        !self.bytes.is_empty()
+            && (&*self.channels, &*self.items, self.keep_alive) == (channels, items, keep_alive)
+    }
+
+    pub(super) fn fill(&mut self, channels: &[u32], items: &[Item], reply: &Reply<'_>) {
+        self.clear();
+        self.channels.extend_from_slice(channels);
+        self.items.extend_from_slice(items);
+        self.keep_alive = reply.keep_alive;
+        reply.write(&mut self.bytes);
+    }
+
+    /// To be called where the items' indexes begin to mean something else.
+    pub(super) fn clear(&mut self) {
+        self.channels.clear();
+        self.items.clear();
+        self.bytes.clear();
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Shard {
+    /// Delivers what waits in the inbox.
+    pub(super) fn deliver_waiting(&mut self) {
+        for _ in 0..PASSES_MAX {
+            let mut batch = std::mem::take(&mut self.pass.batch);
+            self.more_waiting = self.shared.hub.take(self.index, PASS_MAX, &mut batch);
+            if !batch.is_empty() {
+                self.deliver(&batch);
+                batch.clear();
+            }
+            self.pass.batch = batch;
+            if !self.more_waiting {
+                return;
+            }
+        }
+    }
+
+    fn deliver(&mut self, batch: &[Arc<Publication>]) {
+        let began_ns = Clock::now();
+        let mut deliveries = std::mem::take(&mut self.pass.deliveries);
+        self.plan(batch, &mut deliveries);
+        if batch.len() > 1 {
+            // Stable: each client gets its messages in the order of publication.
+            deliveries.sort_by_key(|delivery| delivery.token as u32);
+        }
+        let mut framed: Vec<Framed> = batch.iter().cloned().map(Framed::new).collect();
+        let cursor = batch.last().map_or(self.cursor, |publication| publication.cursor);
+        self.pass.answer.clear();
+        for same_client in deliveries.chunk_by(|a, b| a.token == b.token) {
+            self.deliver_to(same_client, &mut framed, cursor);
+        }
+        // Only now, so that answers given in this pass tell what was known when they were asked.
+        for publication in batch {
+            self.channels.apply(publication);
+        }
+        self.cursor = cursor;
+        if !deliveries.is_empty() {
+            self.ledger.counters.pass_took(Clock::now() - began_ns);
+        }
+        deliveries.clear();
+        deliveries.shrink_to(KEPT_MAX);
+        self.pass.deliveries = deliveries;
+    }
+
+    /// Copies the lists of subscribers, and opens the publications' lines in the truth log.
+    fn plan(&mut self, batch: &[Arc<Publication>], deliveries: &mut Vec<Planned>) {
+        for (index, publication) in batch.iter().enumerate() {
+            let channel = self.channels.at(publication.channel);
+            let plan = |token| Planned { token, index };
+            deliveries.extend(channel.subscribers.iter().map(|s| plan(s.token)));
+            if let Some(truth) = &mut self.ledger.truth {
+                let held = |token| {
+                    let connection = self.connections.get(token);
+                    connection.is_some_and(|c| matches!(c.talk, Talk::Held(_)))
+                };
+                truth.publication(publication, |line| {
+                    line.subscribers = channel.subscribers.len() as u64;
+                    line.listening = channel.subscribers.iter().filter(|s| held(s.token)).count() as u64;
+                    line.in_flight = channel.in_flight;
+                    line.deaf = channel.deaf;
+                });
+            }
+        }
+    }
+
+    fn deliver_to(&mut self, planned: &[Planned], framed: &mut Vec<Framed>, cursor: u64) {
+        let token = planned[0].token;
+        let mut items = std::mem::take(&mut self.pass.items);
+        if self.shared.options.faults.strike_deliveries() {
+            for delivery in planned {
+                self.decide(token, delivery.index..delivery.index + 1, framed, &mut items);
+            }
+        } else {
+            items.extend(planned.iter().map(|p| Item { index: p.index, cut: false }));
+        }
+        if let Some(connection) = self.live(token).filter(|_| !items.is_empty()) {
+            match connection.framing() {
+                Some(framing) => self.send_items(token, framing, framed, &items),
+                None => self.answer_held(token, framed, &items, cursor),
+            }
+        }
+        items.clear();
+        self.pass.items = items;
+    }
+
+    fn send_items(&mut self, token: u64, framing: Framing, framed: &mut [Framed], items: &[Item]) {
+        let mut pieces = std::mem::take(&mut self.pass.pieces);
+        for item in items {
+            let framed = &mut framed[item.index];
+            let delivery = Some(framed.publication.cursor);
+            let bytes = framed.frame(framing, item.cut, &mut self.pass.frame);
+            pieces.push(Piece { bytes, delivery });
+        }
+        self.send(token, &pieces);
+        pieces.clear();
+        self.pass.pieces = pieces;
+    }
+
+    /// Sends what a client missed, right after its head.
+    pub(super) fn send_history(&mut self, token: u64, mut framed: Vec<Framed>) {
+        let mut items = Vec::new();
+        self.decide(token, 0..framed.len(), &mut framed, &mut items);
+        if let Some(framing) = self.live(token).and_then(|connection| connection.framing()) {
+            self.send_items(token, framing, &mut framed, &items);
+        }
+    }
+
+    /// Lets the faults decide what becomes of deliveries; what is to be written is appended to
+    /// `items`. Messages kept back earlier may join `framed`.
+    pub(super) fn decide(
+        &mut self,
+        token: u64,
+        range: Range<usize>,
+        framed: &mut Vec<Framed>,
+        items: &mut Vec<Item>,
+    ) {
+        for index in range {
+            let publication = framed[index].publication.clone();
+            let cursor = publication.cursor;
+            let Some(connection) = self.connections.get_mut(token) else { return };
+            let lasting = connection.framing().is_some();
+            let debts = connection.debts.as_ref();
+            let half = debts.and_then(|debts| {
+                debts.held_back.iter().position(|held| held.channel == publication.channel)
+            });
+            let fate = self.shared.fates.of_delivery(half.is_none());
+            match fate {
+                Fate::Whole => items.push(Item { index, cut: false }),
+                Fate::Dropped => {
+                    self.ledger.note(cursor, |line| line.dropped += 1);
+                    continue;
+                }
+                Fate::HeldBack => {
+                    connection.debts.get_or_insert_default().held_back.push(publication);
+                    continue;
+                }
+                Fate::CutShort => {
+                    items.push(Item { index, cut: true });
+                    self.ledger.note(cursor, |line| line.truncated += 1);
+                }
+                Fate::Twice if lasting => {
+                    items.extend([Item { index, cut: false }; 2]);
+                    self.ledger.note(cursor, |line| line.duplicated += 1);
+                }
+                Fate::Twice => {
+                    items.push(Item { index, cut: false });
+                    connection.debts.get_or_insert_default().again.push(publication);
+                }
+            }
+            if let Some(half) = half {
+                let debts = connection.debts.as_mut().expect("it holds the half");
+                let held = debts.held_back.swap_remove(half);
+                self.ledger.note(held.cursor, |line| line.swapped += 1);
+                items.push(Item { index: framed.len(), cut: false });
+                framed.push(Framed::new(held));
+            }
+        }
+    }
+
+    /// Puts duplicates that were kept for a poll's next answer into it.
+    pub(super) fn repay_duplicates(&mut self, token: u64, framed: &mut Vec<Framed>, items: &mut Vec<Item>) {
+        let Some(connection) = self.connections.get_mut(token) else { return };
+        let Some(debts) = &mut connection.debts else { return };
+        for publication in std::mem::take(&mut debts.again) {
+            self.ledger.note(publication.cursor, |line| line.duplicated += 1);
+            items.push(Item { index: framed.len(), cut: false });
+            framed.push(Framed::new(publication));
+        }
+    }
+}

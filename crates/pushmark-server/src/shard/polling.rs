@@ -1,0 +1,299 @@
+//! Polls and long polls: answered from what is remembered, or held until something comes.
+
+use std::sync::Arc;
+
+use pushmark_net::{Clock, Nanos};
+
+use super::Shard;
+use super::deliver::Item;
+use crate::connection::{Away, Hold, Subscription, Talk};
+use crate::documents;
+use crate::framing::Framed;
+use crate::publication::Publication;
+use crate::reply::Reply;
+use crate::request::Since;
+use crate::stats::Counter;
+
+impl Shard {
+    /// CONTRACT 6.1: the state now, or everything since a cursor; never held.
+    pub(super) fn poll_asked(
+        &mut self,
+        token: u64,
+        names: &[String],
+        since: Since,
+        known: Option<&str>,
+        keep_alive: bool,
+    ) {
+        let Some(ids) = self.ids(token, names) else { return };
+        self.ledger.count(Counter::Polls);
+        let since = match since {
+            Since::Unsaid => return self.answer_state(token, &ids, known, keep_alive),
+            Since::Now => self.cursor,
+            Since::Cursor(cursor) => cursor,
+        };
+        ids.iter().for_each(|&id| self.channels.remember(id));
+        let mut framed = self.newer(&ids, since);
+        let mut items = Vec::new();
+        self.decide(token, 0..framed.len(), &mut framed, &mut items);
+        self.pass.answer.clear();
+        self.answer_items(token, &ids, &framed, &items, self.cursor, keep_alive);
+    }
+
+    /// The latest message of each channel. It is a state, not deliveries: faults of deliveries
+    /// leave it alone.
+    fn answer_state(&mut self, token: u64, ids: &[u32], known: Option<&str>, keep_alive: bool) {
+        let mut body = Vec::new();
+        let mut newest = 0;
+        let mut shown = Vec::new();
+        for &id in ids {
+            let Some(latest) = self.channels.at(id).latest.clone() else { continue };
+            if newest != 0 {
+                body.push(b'\n');
+            }
+            body.extend_from_slice(&latest.payload);
+            newest = newest.max(latest.cursor);
+            shown.push(latest.cursor);
+        }
+        let etag = format!("\"{newest}\"");
+        let unchanged = known == Some(&*etag);
+        let extra = format!("ETag: {etag}\r\n{}", self.poll_headers(ids, self.cursor));
+        let status = if unchanged { 304 } else { 200 };
+        let body = if unchanged { &[][..] } else { &body };
+        let reply = Reply { status, content_type: "text/plain", extra: &extra, body, keep_alive };
+        let mut out = Vec::new();
+        reply.write(&mut out);
+        if !unchanged {
+            self.note_written(token, &shown);
+        }
+        self.answer_slowly(token, &out, keep_alive);
+    }
+
+    /// CONTRACT 6.2: answered at once where there is something to tell, held where not.
+    pub(super) fn long_poll_asked(
+        &mut self,
+        token: u64,
+        names: &[String],
+        since: Since,
+        hold_ms: u64,
+        keep_alive: bool,
+    ) {
+        let Some(ids) = self.ids(token, names) else { return };
+        let mut framed = match since {
+            Since::Unsaid => Vec::new(),
+            Since::Now | Since::Cursor(_) => {
+                ids.iter().for_each(|&id| self.channels.remember(id));
+                match since {
+                    Since::Cursor(cursor) => self.newer(&ids, cursor),
+                    _ => Vec::new(),
+                }
+            }
+        };
+        let mut items = Vec::new();
+        self.decide(token, 0..framed.len(), &mut framed, &mut items);
+        self.repay_duplicates(token, &mut framed, &mut items);
+        if since == Since::Now || !items.is_empty() {
+            self.remember_channels(token, &ids);
+            self.pass.answer.clear();
+            if !items.is_empty() {
+                self.ledger.count(Counter::LongPollAnswers);
+            }
+            self.answer_items(token, &ids, &framed, &items, self.cursor, keep_alive);
+            return self.goes_away(token, since != Since::Unsaid);
+        }
+        let now_ns = Clock::now();
+        let until_ns = now_ns + hold_ms * 1_000_000;
+        self.list(token, &ids);
+        let with_cursor = since != Since::Unsaid;
+        if let Some(connection) = self.live(token) {
+            connection.talk = Talk::Held(Hold { since_ns: now_ns, until_ns, keep_alive, with_cursor });
+        }
+        self.ledger.count(Counter::LongPoll);
+        self.schedule(token, until_ns);
+    }
+
+    /// Answers a held poll with what was just published.
+    pub(super) fn answer_held(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
+        let Some((ids, hold)) = self.release(token) else { return };
+        self.ledger.count(Counter::LongPollAnswers);
+        self.answer_items(token, &ids, framed, items, cursor, hold.keep_alive);
+        self.goes_away(token, hold.with_cursor);
+    }
+
+    /// CONTRACT 6.3: a document says that the time has passed; never a bare close.
+    pub(super) fn answer_timeout(&mut self, token: u64, now_ns: Nanos, keep_alive: bool) {
+        let Some((ids, hold)) = self.release(token) else { return };
+        self.ledger.count(Counter::LongPollTimeouts);
+        let hold_ms = (hold.until_ns - hold.since_ns) / 1_000_000;
+        let held_us = now_ns.saturating_sub(hold.since_ns) / 1000;
+        let body = documents::timed_out(hold_ms, held_us).to_string();
+        let extra = self.poll_headers(&ids, self.cursor);
+        let keep_alive = keep_alive && hold.keep_alive;
+        let reply = Reply { extra: &extra, ..Reply::json(200, body.as_bytes(), keep_alive) };
+        self.answer(token, &reply);
+        self.goes_away(token, hold.with_cursor);
+    }
+
+    /// Ends a hold: the connection leaves the lists and may ask again.
+    fn release(&mut self, token: u64) -> Option<(Vec<u32>, Hold)> {
+        let connection = self.live(token)?;
+        let Talk::Held(hold) = connection.talk else { return None };
+        connection.talk = Talk::Request;
+        let ids = connection.channels();
+        let asked_ahead = !connection.inbound.is_empty();
+        if asked_ahead {
+            self.revisit.push(token);
+        }
+        self.ledger.counters.fall(Counter::LongPoll);
+        self.unlist(token);
+        Some((ids, hold))
+    }
+
+    fn answer_items(
+        &mut self,
+        token: u64,
+        ids: &[u32],
+        framed: &[Framed],
+        items: &[Item],
+        cursor: u64,
+        keep_alive: bool,
+    ) {
+        let mut cache = std::mem::take(&mut self.pass.answer);
+        if !cache.is_for(ids, items, keep_alive) {
+            let body = join(framed, items);
+            let extra = self.poll_headers(ids, cursor);
+            let reply =
+                Reply { status: 200, content_type: "text/plain", extra: &extra, body: &body, keep_alive };
+            cache.fill(ids, items, &reply);
+        }
+        let cursors: Vec<u64> = items.iter().map(|item| framed[item.index].publication.cursor).collect();
+        self.note_written(token, &cursors);
+        self.answer_slowly(token, cache.bytes(), keep_alive);
+        self.pass.answer = cache;
+    }
+
+    fn poll_headers(&mut self, ids: &[u32], cursor: u64) -> String {
+        format!("pushmark-cursor: {cursor}\r\n{}", self.acknowledgement(ids))
+    }
+
+    /// Deliveries in an answer count as written when the answer is handed over.
+    fn note_written(&mut self, token: u64, cursors: &[u64]) {
+        let ordinal = self.connections.get(token).map_or(0, |connection| connection.ordinal);
+        let at_ns = self.ledger.write_begins();
+        for &cursor in cursors {
+            self.ledger.written(cursor, ordinal, at_ns);
+        }
+    }
+
+    /// Remembered messages newer than a cursor.
+    pub(super) fn newer(&mut self, ids: &[u32], cursor: u64) -> Vec<Framed> {
+        let mut found: Vec<Arc<Publication>> = Vec::new();
+        if self.channels.newer(ids, cursor, &mut found) {
+            self.ledger.count(Counter::HistoryGaps);
+        }
+        found.into_iter().map(Framed::new).collect()
+    }
+
+    /// Keeps the channels of a poll that was answered at once, for the time it is away.
+    fn remember_channels(&mut self, token: u64, ids: &[u32]) {
+        let Some(connection) = self.connections.get_mut(token) else { return };
+        let unlisted = |&channel: &u32| Subscription { channel, position: 0 };
+        connection.subscriptions = ids.iter().map(unlisted).collect();
+    }
+
+    /// The poll is answered: until it asks again, it is in flight or deaf.
+    fn goes_away(&mut self, token: u64, with_cursor: bool) {
+        let Some(connection) = self.connections.get_mut(token) else { return };
+        let away = if with_cursor { Away::InFlight } else { Away::Deaf };
+        connection.away = away;
+        for id in connection.channels() {
+            let channel = self.channels.at(id);
+            match away {
+                Away::InFlight => channel.in_flight += 1,
+                Away::Deaf => channel.deaf += 1,
+                Away::No => {}
+            }
+        }
+    }
+
+    /// A request came, or the connection ends: it is no longer away.
+    pub(super) fn poll_came_back(&mut self, token: u64) {
+        let Some(connection) = self.connections.get_mut(token) else { return };
+        let away = std::mem::replace(&mut connection.away, Away::No);
+        if away == Away::No {
+            return;
+        }
+        for id in connection.channels() {
+            let channel = self.channels.at(id);
+            match away {
+                Away::InFlight => channel.in_flight -= 1,
+                Away::Deaf => channel.deaf -= 1,
+                Away::No => {}
+            }
+        }
+    }
+
+    /// Has the connection looked at again at `at_ns`, unless it will be earlier anyway.
+    pub(super) fn schedule(&mut self, token: u64, at_ns: Nanos) {
+        let Some(connection) = self.connections.get_mut(token) else { return };
+        if at_ns < connection.timer_ns {
+            connection.timer_ns = at_ns;
+            self.timers.insert(at_ns, token);
+        }
+    }
+
+    pub(super) fn timers_due(&mut self) {
+        if self.timers.is_empty() {
+            return;
+        }
+        let now_ns = Clock::now();
+        let mut due = Vec::new();
+        self.timers.expire(now_ns, |token| due.push(token));
+        for token in due {
+            self.timer_rang(token, now_ns);
+        }
+    }
+
+    fn timer_rang(&mut self, token: u64, now_ns: Nanos) {
+        let Some(connection) = self.live(token) else { return };
+        if connection.timer_ns > now_ns {
+            return; // an older timer: the one that counts is still to come
+        }
+        connection.timer_ns = Nanos::MAX;
+        let pace_ns = connection.pace_ns;
+        if let Talk::Held(hold) = connection.talk {
+            if hold.until_ns <= now_ns {
+                self.answer_timeout(token, now_ns, true);
+            } else {
+                self.schedule(token, hold.until_ns);
+            }
+        }
+        if pace_ns != 0 && pace_ns <= now_ns {
+            self.paced_write(token);
+        } else if pace_ns != 0 {
+            self.schedule(token, pace_ns);
+        }
+    }
+
+    /// Ends the long poll of a connection that is going away.
+    pub(super) fn forget_poll(&mut self, token: u64) {
+        self.poll_came_back(token);
+        if let Some(connection) = self.connections.get_mut(token)
+            && matches!(connection.talk, Talk::Held(_))
+        {
+            connection.talk = Talk::Request;
+            self.ledger.counters.fall(Counter::LongPoll);
+        }
+    }
+}
+
+/// The body of an answer: messages with a line end between them.
+fn join(framed: &[Framed], items: &[Item]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            body.push(b'\n');
+        }
+        body.extend_from_slice(framed[item.index].payload(item.cut));
+    }
+    body
+}

@@ -1,0 +1,140 @@
+//! Counters of each thread, readable by all while the server runs.
+//!
+//! Each thread writes its own and nobody else's, so an addition is a load and a store without
+//! a locked instruction; `/stats` and the summary add them up.
+
+use std::array;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What is counted. Gauges go up and down; `…Max` keeps the highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counter {
+    /// Connections accepted.
+    Accepted,
+    /// Connections open now (gauge).
+    Open,
+    /// Accepts that failed for want of descriptors or memory.
+    AcceptFailed,
+    /// Requests answered, of all kinds.
+    Requests,
+    /// Requests that could not be understood or had to be refused.
+    BadRequests,
+    /// Answers to `/poll`.
+    Polls,
+    /// Answers to `/long-poll` with at least one message.
+    LongPollAnswers,
+    /// Answers to `/long-poll` because its hold had passed.
+    LongPollTimeouts,
+    /// Long polls held now (gauge).
+    LongPoll,
+    /// Streams open now (gauge).
+    Stream,
+    /// Event streams open now (gauge).
+    Sse,
+    /// WebSockets open now (gauge).
+    WebSocket,
+    /// Answers to a cursor older than the history.
+    HistoryGaps,
+    /// Publications refused because a bound was hit.
+    PublishRefused,
+    /// Deliveries written.
+    Deliveries,
+    /// Deliveries that gave way in a full queue.
+    Dropped,
+    /// Subscribers disconnected because their queue was full.
+    Disconnected,
+    /// Most deliveries that waited in one queue.
+    QueueDepthMax,
+    /// Publications made by emitters.
+    Emits,
+    /// Ticks of emitters that were passed over.
+    EmitsSkipped,
+    /// Passes over the subscribers that wrote something.
+    Passes,
+    /// Their durations added up, ns.
+    PassNs,
+    /// The longest of them, ns.
+    PassNsMax,
+    /// Connections refused by fault.
+    Refused,
+    /// Connections ignored by fault.
+    HalfOpen,
+    /// Connections reset by fault.
+    Reset,
+}
+
+const COUNTERS: usize = Counter::Reset as usize + 1;
+
+/// Passes are sorted by duration: below 2 µs, 4 µs, and so on; the last takes the rest.
+pub(crate) const PASS_BUCKETS: usize = 24;
+
+/// One thread's counters, on cache lines of their own.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Counters {
+    values: [AtomicU64; COUNTERS],
+    passes: [AtomicU64; PASS_BUCKETS],
+}
+
+impl Counters {
+    pub(crate) fn new() -> Counters {
+        let zeroes = || array::from_fn(|_| AtomicU64::new(0));
+        Counters { values: zeroes(), passes: array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    /// Adds; only the owning thread may.
+    pub(crate) fn add(&self, counter: Counter, n: u64) {
+        let value = &self.values[counter as usize];
+        value.store(value.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// Takes one from a gauge; only the owning thread may.
+    pub(crate) fn fall(&self, counter: Counter) {
+        self.add(counter, u64::MAX);
+    }
+
+    /// Keeps the higher value; only the owning thread may.
+    pub(crate) fn raise(&self, counter: Counter, seen: u64) {
+        let value = &self.values[counter as usize];
+        if value.load(Relaxed) < seen {
+            value.store(seen, Relaxed);
+        }
+    }
+
+    /// Notes how long a pass over the subscribers took.
+    pub(crate) fn pass_took(&self, ns: u64) {
+        self.add(Counter::Passes, 1);
+        self.add(Counter::PassNs, ns);
+        self.raise(Counter::PassNsMax, ns);
+        let bucket = ((ns / 1000).checked_ilog2().unwrap_or(0) as usize).min(PASS_BUCKETS - 1);
+        let count = &self.passes[bucket];
+        count.store(count.load(Relaxed) + 1, Relaxed);
+    }
+
+    pub(crate) fn value(&self, counter: Counter) -> u64 {
+        self.values[counter as usize].load(Relaxed)
+    }
+}
+
+/// The counter over all threads.
+pub(crate) fn sum<'a>(threads: impl IntoIterator<Item = &'a Counters>, counter: Counter) -> u64 {
+    threads.into_iter().fold(0, |sum, counters| sum.wrapping_add(counters.value(counter)))
+}
+
+/// The highest value of any thread.
+pub(crate) fn max<'a>(threads: impl IntoIterator<Item = &'a Counters>, counter: Counter) -> u64 {
+    threads.into_iter().map(|counters| counters.value(counter)).max().unwrap_or(0)
+}
+
+/// Durations of passes over all threads: upper bound in µs (`None`: no bound) and count,
+/// without the empty ones.
+pub(crate) fn passes<'a>(
+    threads: impl IntoIterator<Item = &'a Counters> + Clone,
+) -> impl Iterator<Item = (Option<u64>, u64)> {
+    (0..PASS_BUCKETS).filter_map(move |bucket| {
+        let threads = threads.clone().into_iter();
+        let count: u64 = threads.map(|counters| counters.passes[bucket].load(Relaxed)).sum();
+        let bound_us = (bucket + 1 < PASS_BUCKETS).then(|| 2 << bucket);
+        (count > 0).then_some((bound_us, count))
+    })
+}
