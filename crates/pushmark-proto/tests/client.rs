@@ -416,3 +416,38 @@ fn bytes_that_nobody_asked_for_are_a_failure() {
     assert_eq!(exchange.handle_input(&mut &mut bytes[..]).unwrap_err().kind(), "head");
     assert!(!exchange.reusable());
 }
+
+#[test]
+fn messages_are_bounded_one_by_one() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n";
+    for (transport, within, beyond) in [
+        (Transport::Poll, format!("{head}Content-Length: 4\r\n\r\nabcd"), format!("{head}\r\nabcde")),
+        (
+            Transport::Sse,
+            format!("{head}\r\ndata:abcd\n\ndata:a\ndata:cd\n\n"),
+            format!("{head}\r\ndata:ab\ndata:cd\n\n"),
+        ),
+        (
+            Transport::WebSocket,
+            "\x01\x02ab\x00\x01c\u{0}\x01d".to_owned(),
+            "\x01\x02ab\x00\x03cde".to_owned(),
+        ),
+    ] {
+        let config = Config { message_max: 4, ..Config::new(transport) };
+        let heard = agree(within.as_bytes(), || machines::client(&config));
+        assert_ne!(heard.failure, Some("message_too_large"), "{transport:?}");
+        let heard = agree(beyond.as_bytes(), || machines::client(&config));
+        assert_eq!(heard.failure, Some("message_too_large"), "{transport:?}");
+    }
+    // Two within the bound are not one beyond it.
+    let config = Config { message_max: 4, ..Config::new(Transport::WebSocket) };
+    let two = b"\x81\x03abc\x81\x03def\x88\x00";
+    check_bytes(&config, two, &["data abc", "end", "data def", "end", "Closed { code: None }"]);
+}
+
+#[test]
+fn the_beginning_of_a_heartbeat_is_a_message() {
+    let answers = vec![(b"ping".to_vec(), b"pong".to_vec())];
+    let config = Config { answers, ..Config::new(Transport::WebSocket) };
+    check_bytes(&config, b"\x81\x02pi\x81\x00\x88\x00", &["data pi", "end", "end", "Closed { code: None }"]);
+}
