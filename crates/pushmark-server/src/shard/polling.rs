@@ -89,8 +89,10 @@ impl Shard {
             }
         };
         let mut items = Vec::new();
-        self.decide(token, 0..framed.len(), &mut framed, &mut items);
+        let fresh = framed.len();
+        // First, or a duplicate made just now would stand in the same answer as its twin.
         self.repay_duplicates(token, &mut framed, &mut items);
+        self.decide(token, 0..fresh, &mut framed, &mut items);
         if since == Since::Now || !items.is_empty() {
             self.remember_channels(token, &ids);
             self.pass.answer.clear();

@@ -1,0 +1,328 @@
+//! Known answers: each fault does exactly what it says, and the truth log agrees.
+
+mod common;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use common::{Server, message, sequences, stamps};
+use pushmark_model::stamp::Stamp;
+use pushmark_net::Clock;
+use pushmark_server::{Faults, Options};
+use tempfile::TempDir;
+
+/// A server with faults that keeps a truth log.
+struct Faulty {
+    server: Server,
+    truth: PathBuf,
+    _folder: TempDir,
+}
+
+fn faulty(faults: Faults) -> Faulty {
+    let folder = TempDir::new().unwrap();
+    let truth = folder.path().join("truth.csv");
+    let options = Options { faults, truth: Some(truth.clone()), ..Options::default() };
+    Faulty { server: Server::start(options), truth, _folder: folder }
+}
+
+impl Faulty {
+    /// Stops the server and reads its truth log.
+    fn truth(self) -> Truth {
+        self.server.stop();
+        let text = std::fs::read_to_string(&self.truth).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        Truth { lines: lines.map(|line| line.split(',').map(str::to_owned).collect()).collect() }
+    }
+}
+
+struct Truth {
+    lines: Vec<Vec<String>>,
+}
+
+impl Truth {
+    fn of(&self, kind: &str) -> impl Iterator<Item = &[String]> {
+        self.lines.iter().filter(move |line| line[0] == kind).map(|line| &line[1..])
+    }
+
+    fn total(&self, name: &str) -> u64 {
+        self.of("total").find(|line| line[0] == name).unwrap()[1].parse().unwrap()
+    }
+
+    /// Instants of the writes of each sequence, µs.
+    fn writes(&self) -> HashMap<u64, Vec<u64>> {
+        let mut writes: HashMap<u64, Vec<u64>> = HashMap::new();
+        for line in self.of("delivery") {
+            writes.entry(line[1].parse().unwrap()).or_default().push(line[3].parse().unwrap());
+        }
+        writes
+    }
+}
+
+/// Emits `count` messages to five streams; gives what each of them saw once `until` holds for it.
+fn five_streams(
+    faulty: &Faulty,
+    interval_us: u64,
+    count: u64,
+    until: impl Fn(&[Stamp]) -> bool,
+) -> Vec<Vec<Stamp>> {
+    let mut crowd: Vec<_> = (0..5).map(|_| faulty.server.client()).collect();
+    for client in &mut crowd {
+        client.subscribe("/stream?channel=a", &[]);
+    }
+    faulty.server.emit(&["a"], interval_us, &format!(r#","count":{count}"#));
+    crowd
+        .iter_mut()
+        .map(|client| {
+            let mut body = Vec::new();
+            client.stream_while(&mut body, |body| !until(&stamps(body)));
+            stamps(&body)
+        })
+        .collect()
+}
+
+fn saw_last(count: u64) -> impl Fn(&[Stamp]) -> bool {
+    move |stamps| stamps.iter().any(|stamp| stamp.sequence == count - 1)
+}
+
+#[test]
+fn one_in_n_deliveries_is_dropped() {
+    // 5 × 100 deliveries; 7 does not divide 5, so the loss wanders over the streams, and the
+    // 500th is not struck, so every stream sees the last message.
+    let faulty = faulty(Faults { drop: "1/7".parse().ok(), ..Faults::default() });
+    let seen =
+        five_streams(&faulty, 300, 100, |stamps| stamps.last().is_some_and(|stamp| stamp.sequence >= 98));
+    faulty.server.wait_until("all are written", |stats| stats["deliveries"] == 500 - 500 / 7);
+    drop(seen);
+    let truth = faulty.truth();
+    assert_eq!((truth.total("dropped"), truth.total("written")), (71, 429));
+    assert_eq!(truth.of("delivery").count(), 429);
+    assert_eq!(truth.of("connection").count(), 5);
+}
+
+#[test]
+fn one_in_n_deliveries_is_made_twice() {
+    let faulty = faulty(Faults { dup: "1/10".parse().ok(), ..Faults::default() });
+    let seen = five_streams(&faulty, 300, 100, saw_last(100));
+    // The very last delivery is a double; its second half may come after the look.
+    faulty.server.wait_until("all are written", |stats| stats["deliveries"] == 550);
+    assert!((549..=550).contains(&seen.iter().map(Vec::len).sum::<usize>()));
+    let truth = faulty.truth();
+    assert_eq!((truth.total("duplicated"), truth.total("written")), (50, 550));
+}
+
+#[test]
+fn one_in_n_deliveries_changes_places_with_the_next() {
+    let faulty = faulty(Faults { swap: "1/7".parse().ok(), ..Faults::default() });
+    let seen = five_streams(&faulty, 300, 100, |stamps| {
+        stamps.iter().any(|stamp| stamp.sequence >= 98) && stamps.len() >= 98
+    });
+    let swapped: usize =
+        seen.iter().map(|stamps| sequences(stamps).windows(2).filter(|pair| pair[0] > pair[1]).count()).sum();
+    for stamps in &seen {
+        let mut sorted = sequences(stamps);
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), stamps.len(), "nothing twice");
+    }
+    let truth = faulty.truth();
+    let (told, written) = (truth.total("swapped"), truth.total("written"));
+    assert_eq!(swapped as u64, told);
+    // 71 are held back; those whose next never came were not written.
+    assert_eq!(written + (71 - told), 500);
+}
+
+#[test]
+fn one_in_n_deliveries_lacks_its_stamp() {
+    let faulty = faulty(Faults { truncate: "1/4".parse().ok(), ..Faults::default() });
+    let mut client = faulty.server.client();
+    client.subscribe("/stream?channel=a", &[]);
+    for n in 0..9 {
+        faulty.server.publish("a", &message(n, 64));
+    }
+    let (seen, body) = client.stream_until(7);
+    assert_eq!(sequences(&seen), [0, 1, 2, 4, 5, 6, 8]);
+    assert_eq!(body.iter().filter(|&&byte| byte == b'\n').count(), 9, "all nine came");
+    assert_eq!(faulty.truth().total("truncated"), 2);
+}
+
+#[test]
+fn a_long_polls_duplicate_comes_in_its_next_answer() {
+    let faulty = faulty(Faults { dup: "1/2".parse().ok(), ..Faults::default() });
+    let mut client = faulty.server.client();
+    let mut cursor = client.ask("/long-poll?channel=a&since=").cursor().to_owned();
+    let mut answers = Vec::new();
+    // The fifth request has nothing new to wait for, but a duplicate to hear.
+    for n in 0..5 {
+        if n < 4 {
+            faulty.server.publish("a", &message(n, 64));
+        }
+        let answer = client.ask(&format!("/long-poll?channel=a&since={cursor}"));
+        cursor = answer.cursor().to_owned();
+        answers.push(answer.sequences());
+    }
+    assert_eq!(answers, [vec![0], vec![1], vec![1, 2], vec![3], vec![3]]);
+    assert_eq!(faulty.truth().total("duplicated"), 2);
+}
+
+#[test]
+fn deliveries_are_late_by_exactly_what_was_asked() {
+    for spec in ["3ms", "table:1ms,2ms,5ms", "bimodal:1ms,6ms,10"] {
+        let delay: pushmark_server::faults::Delay = spec.parse().unwrap();
+        let faulty = faulty(Faults { delay: Some(delay.clone()), ..Faults::default() });
+        let seen = five_streams(&faulty, 10_000, 20, saw_last(20));
+        let sent: HashMap<u64, u64> = seen[0].iter().map(|stamp| (stamp.sequence, stamp.sent_us)).collect();
+        let truth = faulty.truth();
+        let mut errors: Vec<u64> = truth
+            .writes()
+            .into_iter()
+            .map(|(sequence, writes)| {
+                let wanted_us = sent[&sequence] + delay.of(sequence) / 1000;
+                let first_us = *writes.iter().min().unwrap();
+                assert!(first_us >= wanted_us, "{spec}: {sequence} left early");
+                first_us - wanted_us
+            })
+            .collect();
+        errors.sort_unstable();
+        assert_eq!(errors.len(), 20);
+        // The machine may be busy with other tests; half are exact even so.
+        assert!(errors[10] < 200, "{spec}: errors in us {errors:?}");
+    }
+}
+
+#[test]
+fn a_freeze_is_made_up_for_with_the_original_dues() {
+    let freeze = "60ms@50ms".parse().ok();
+    let faulty = faulty(Faults { freeze, ..Faults::default() });
+    let seen = five_streams(&faulty, 5_000, 40, saw_last(40));
+    let stamps = &seen[0];
+    let start_us = stamps[0].due_us;
+    for (n, stamp) in stamps.iter().enumerate() {
+        assert_eq!((stamp.sequence, stamp.due_us), (n as u64, start_us + 5_000 * n as u64));
+    }
+    // Ticks 11 to 21 fall into the freeze of 60 ms that begins 50 ms after the first write.
+    let thaw_us = stamps[0].sent_us + 110_000;
+    let late: Vec<&Stamp> = stamps.iter().filter(|s| s.sent_us > s.due_us + 5_000).collect();
+    assert!(late.len() >= 10, "{} were late", late.len());
+    assert!(stamps[12].sent_us >= thaw_us, "nothing is sent in the freeze");
+    assert_eq!(faulty.server.stats()["emits"]["skipped"], 0);
+}
+
+#[test]
+fn late_ticks_are_skipped_only_when_asked() {
+    let faults = Faults { freeze: "60ms@20ms".parse().ok(), ..Faults::default() };
+    let server = Server::start(Options { faults, skip_late: true, ..Options::default() });
+    let mut client = server.client();
+    client.subscribe("/stream?channel=a", &[]);
+    server.emit(&["a"], 5_000, r#","count":30"#);
+    let mut body = Vec::new();
+    client.stream_while(&mut body, |body| !saw_last(30)(&stamps(body)));
+    let skipped = server.stats()["emits"]["skipped"].as_u64().unwrap();
+    assert!(skipped >= 8, "{skipped}");
+    assert_eq!(stamps(&body).len() as u64 + skipped, 30, "every tick is emitted or counted");
+}
+
+#[test]
+fn emitters_fall_silent_without_a_word() {
+    let faulty = faulty(Faults { stop_emitters_after: Some(5), ..Faults::default() });
+    let seen = five_streams(&faulty, 1_000, 1_000, saw_last(5));
+    assert_eq!(sequences(&seen[0]), [0, 1, 2, 3, 4]);
+    let stats = faulty.server.stats();
+    assert_eq!((&stats["emitters"], &stats["emits"]["count"]), (&1.into(), &5.into()));
+}
+
+#[test]
+fn one_in_n_connections_is_refused_or_ignored() {
+    let faulty =
+        faulty(Faults { refuse: "1/3".parse().ok(), half_open: "1/4".parse().ok(), ..Faults::default() });
+    let mut crowd: Vec<_> = (1..=12)
+        .map(|asked| {
+            let mut client = faulty.server.client();
+            client.get("/stream?channel=a");
+            // One after the other, so that their order is known.
+            faulty.server.wait_until("it was decided", |stats| {
+                [&stats["transports"]["stream"], &stats["faults"]["refused"], &stats["faults"]["half_open"]]
+                    .map(|count| count.as_u64().unwrap())
+                    .iter()
+                    .sum::<u64>()
+                    == asked
+            });
+            client
+        })
+        .collect();
+    let outcomes: Vec<&str> = crowd
+        .iter_mut()
+        .zip(1..)
+        .map(|(client, asked)| match asked {
+            // The twelfth would be both: it is refused, and the silence is owed to another.
+            4 | 8 => "ignored",
+            _ if client.read_more() => "served",
+            _ => "refused",
+        })
+        .collect();
+    let expected = [
+        "served", "served", "refused", "ignored", "served", "refused", "served", "ignored", "refused",
+        "served", "served", "refused",
+    ];
+    assert_eq!(outcomes, expected);
+    for ignored in [3, 7] {
+        let socket = &mut crowd[ignored].socket;
+        socket.set_nonblocking(true).unwrap();
+        let error = std::io::Read::read(socket, &mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "open and silent");
+    }
+    assert_eq!(faulty.server.stats()["faults"]["half_open"], 2);
+}
+
+#[test]
+fn connections_are_reset_between_publications() {
+    let faulty = faulty(Faults { reset: "1/2@30ms".parse().ok(), ..Faults::default() });
+    let mut crowd: Vec<_> = (0..6).map(|_| faulty.server.client()).collect();
+    for client in &mut crowd {
+        client.subscribe("/stream?channel=a", &[]);
+    }
+    faulty.server.emit(&["a"], 10_000, r#","count":10"#);
+    for (n, client) in crowd.iter_mut().enumerate() {
+        let mut body = Vec::new();
+        let survives = client.stream_while(&mut body, |body| !saw_last(10)(&stamps(body)));
+        // Connections 2, 4 and 6.
+        assert_eq!(survives, n % 2 == 0, "client {n}");
+        let seen = stamps(&body).len();
+        assert!(if survives { seen == 10 } else { (3..=5).contains(&seen) }, "{n} saw {seen}");
+    }
+    assert_eq!(faulty.server.stats()["faults"]["reset"], 3);
+}
+
+#[test]
+fn slow_writes_take_their_time() {
+    let faults = Faults { slow_write: "100".parse().ok(), ..Faults::default() };
+    let server = Server::start(Options { faults, ..Options::default() });
+    let (mut stream, mut poll) = (server.client(), server.client());
+    stream.subscribe("/stream?channel=a", &[]);
+    poll.get("/long-poll?channel=a");
+    server.wait_until("held", |stats| stats["transports"]["long-poll"] == 1);
+    let before_ns = Clock::now();
+    server.publish("a", &message(0, 2_000));
+    assert_eq!(sequences(&stream.stream_until(1).0), [0]);
+    // 2,000 bytes and their framing: 21 pieces, so 20 pauses of a millisecond.
+    let took_ns = Clock::now() - before_ns;
+    assert!(took_ns >= 20_000_000, "{took_ns} ns");
+    assert_eq!(poll.answer().sequences(), [0]);
+}
+
+#[test]
+fn the_truth_log_knows_who_was_listening() {
+    let faulty = faulty(Faults::default());
+    let server = &faulty.server;
+    let (mut deaf, mut careful) = (server.client(), server.client());
+    let cursor = careful.ask("/long-poll?channel=a&since=").cursor().to_owned();
+    careful.get(&format!("/long-poll?channel=a&since={cursor}"));
+    deaf.get("/long-poll?channel=a");
+    server.wait_until("both are held", |stats| stats["transports"]["long-poll"] == 2);
+    server.publish("a", &message(0, 64)); // both hear it
+    assert_eq!((deaf.answer().sequences(), careful.answer().sequences()), (vec![0], vec![0]));
+    server.publish("a", &message(1, 64)); // both are away
+    let truth = faulty.truth();
+    let columns: Vec<&[String]> = truth.of("publication").map(|line| &line[line.len() - 3..]).collect();
+    assert_eq!(columns, [["2", "0", "0"], ["0", "1", "1"]], "listening, in flight, deaf");
+    assert_eq!(truth.total("missed_deaf"), 1);
+}
