@@ -1,0 +1,356 @@
+//! A small writer of SVG: lines, rectangles, paths, haloed texts. It keeps the box of every
+//! text, so that a test can ask whether all of it lies inside the drawing.
+
+use std::fmt::Write as _;
+
+use super::tokens::{BG, INK, INK2};
+use super::width::text_width;
+
+/// Which side of its place a text stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// The four kinds of text in a drawing, each one class of the style sheet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Tick labels and values, 12 px.
+    Tick,
+    /// Notes, 11.5 px.
+    Note,
+    /// Names of arms, 12.5 px, half bold.
+    Name,
+}
+
+impl Kind {
+    fn class(self) -> &'static str {
+        match self {
+            Kind::Tick => "t",
+            Kind::Note => "n",
+            Kind::Name => "m",
+        }
+    }
+
+    pub(crate) fn size(self) -> f64 {
+        match self {
+            Kind::Tick => 12.0,
+            Kind::Note => 11.5,
+            Kind::Name => 12.5,
+        }
+    }
+
+    pub(crate) fn width(self, text: &str) -> f64 {
+        text_width(text, self.size(), self == Kind::Name)
+    }
+}
+
+/// A text about to be drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    x: f64,
+    y: f64,
+    kind: Kind,
+    anchor: Anchor,
+    halo: bool,
+    upward: bool,
+    spans: Vec<(String, &'static str)>,
+}
+
+impl Text {
+    fn new(kind: Kind, x: f64, y: f64, text: impl Into<String>, paint: &'static str) -> Text {
+        let spans = vec![(text.into(), paint)];
+        Text { x, y, kind, anchor: Anchor::Start, halo: false, upward: false, spans }
+    }
+
+    pub(crate) fn tick(x: f64, y: f64, text: impl Into<String>) -> Text {
+        Text::new(Kind::Tick, x, y, text, INK)
+    }
+
+    pub(crate) fn note(x: f64, y: f64, text: impl Into<String>) -> Text {
+        Text::new(Kind::Note, x, y, text, INK2)
+    }
+
+    pub(crate) fn name(x: f64, y: f64, text: impl Into<String>, paint: &'static str) -> Text {
+        Text::new(Kind::Name, x, y, text, paint)
+    }
+
+    /// Several words in one line, each in its paint.
+    pub(crate) fn spans(kind: Kind, x: f64, y: f64, spans: Vec<(String, &'static str)>) -> Text {
+        Text { x, y, kind, anchor: Anchor::Start, halo: false, upward: false, spans }
+    }
+
+    pub(crate) fn anchor(self, anchor: Anchor) -> Text {
+        Text { anchor, ..self }
+    }
+
+    pub(crate) fn end(self) -> Text {
+        self.anchor(Anchor::End)
+    }
+
+    pub(crate) fn middle(self) -> Text {
+        self.anchor(Anchor::Middle)
+    }
+
+    /// A rim of the ground colour, so that a line below does not cut the letters.
+    pub(crate) fn halo(self) -> Text {
+        Text { halo: true, ..self }
+    }
+
+    /// Reads upward: only for words in a narrow band, never for an axis.
+    pub(crate) fn upward(self) -> Text {
+        Text { upward: true, ..self }
+    }
+
+    pub(crate) fn paint(mut self, paint: &'static str) -> Text {
+        self.spans[0].1 = paint;
+        self
+    }
+
+    pub(crate) fn width(&self) -> f64 {
+        self.spans.iter().map(|(text, _)| self.kind.width(text)).sum()
+    }
+
+    /// Left, top, right, bottom.
+    pub(crate) fn bounds(&self) -> [f64; 4] {
+        let width = self.width();
+        let before = match self.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width / 2.0,
+            Anchor::End => width,
+        };
+        let (up, down) = (self.kind.size() * 0.78, self.kind.size() * 0.22);
+        if self.upward {
+            [self.x - up, self.y - width + before, self.x + down, self.y + before]
+        } else {
+            [self.x - before, self.y - up, self.x - before + width, self.y + down]
+        }
+    }
+}
+
+/// A text as placed: what it says and the box it fills at most.
+#[derive(Clone, Debug)]
+pub struct TextBox {
+    /// What it says.
+    pub text: String,
+    /// Left, top, right, bottom.
+    pub bounds: [f64; 4],
+}
+
+/// A finished drawing.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// Width of the view box.
+    pub width: f64,
+    /// Height of the view box.
+    pub height: f64,
+    /// Everything inside the `svg` element.
+    pub body: String,
+    /// Every text in it.
+    pub texts: Vec<TextBox>,
+}
+
+/// A drawing in the making.
+pub(crate) struct Canvas {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    /// Put before ids, which must be unique over the page.
+    id: String,
+    patterns: u8,
+    body: String,
+    texts: Vec<TextBox>,
+}
+
+impl Canvas {
+    pub(crate) fn new(id: &str, width: f64, height: f64) -> Canvas {
+        Canvas { width, height, id: id.to_string(), patterns: 0, body: String::new(), texts: Vec::new() }
+    }
+
+    pub(crate) fn finish(self) -> Drawing {
+        let mut body = String::new();
+        if self.patterns != 0 {
+            body.push_str("<defs>");
+            for pattern in Pattern::ALL {
+                if self.patterns & pattern.bit() != 0 {
+                    body.push_str(&pattern.definition(&self.id));
+                }
+            }
+            body.push_str("</defs>");
+        }
+        body.push_str(&self.body);
+        Drawing { width: self.width, height: self.height, body, texts: self.texts }
+    }
+
+    /// Paint for a hatched or dotted area.
+    pub(crate) fn pattern(&mut self, pattern: Pattern) -> String {
+        self.patterns |= pattern.bit();
+        format!("url(#{}-{})", self.id, pattern.name())
+    }
+
+    /// Raw SVG.
+    pub(crate) fn raw(&mut self, svg: &str) {
+        self.body.push_str(svg);
+    }
+
+    /// Opens a group with a `<title>`: the words under the mouse.
+    pub(crate) fn open_titled(&mut self, title: &str) {
+        let _ = write!(self.body, "<g><title>{}</title>", escape(title));
+    }
+
+    /// Ends it.
+    pub(crate) fn close(&mut self) {
+        self.body.push_str("</g>");
+    }
+
+    pub(crate) fn line(&mut self, x1: f64, y1: f64, x2: f64, y2: f64, stroke: &str, style: &str) {
+        let d = format!("M{} {}L{} {}", c(x1), c(y1), c(x2), c(y2));
+        self.path(&d, "none", stroke, style);
+    }
+
+    /// `style` = further attributes, such as `stroke-width="2"`.
+    pub(crate) fn path(&mut self, d: &str, fill: &str, stroke: &str, style: &str) {
+        let _ = write!(self.body, r#"<path d="{d}" fill="{fill}""#);
+        if stroke != "none" {
+            let _ = write!(self.body, r#" stroke="{stroke}""#);
+        }
+        if !style.is_empty() {
+            let _ = write!(self.body, " {style}");
+        }
+        self.body.push_str("/>");
+    }
+
+    pub(crate) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: &str, style: &str) {
+        let space = if style.is_empty() { "" } else { " " };
+        let (x, y, w, h) = (c(x), c(y), c(w.max(0.0)), c(h.max(0.0)));
+        let _ = write!(self.body, r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}"{space}{style}/>"#);
+    }
+
+    pub(crate) fn text(&mut self, text: Text) {
+        let whole: String = text.spans.iter().map(|(t, _)| t.as_str()).collect();
+        if whole.is_empty() {
+            return;
+        }
+        self.texts.push(TextBox { text: whole, bounds: text.bounds() });
+        let class = text.kind.class();
+        let halo = if text.halo { " h" } else { "" };
+        let _ = write!(self.body, r#"<text x="{}" y="{}" class="{class}{halo}""#, c(text.x), c(text.y));
+        match text.anchor {
+            Anchor::Start => {}
+            Anchor::Middle => self.body.push_str(r#" text-anchor="middle""#),
+            Anchor::End => self.body.push_str(r#" text-anchor="end""#),
+        }
+        if text.upward {
+            let _ = write!(self.body, r#" transform="rotate(-90 {} {})""#, c(text.x), c(text.y));
+        }
+        if let [(only, paint)] = text.spans.as_slice() {
+            let _ = write!(self.body, r#" fill="{paint}">{}</text>"#, escape(only));
+            return;
+        }
+        self.body.push('>');
+        for (span, paint) in &text.spans {
+            let _ = write!(self.body, r#"<tspan fill="{paint}">{}</tspan>"#, escape(span));
+        }
+        self.body.push_str("</text>");
+    }
+}
+
+/// Hatches and dots: what is not an ordinary fill says so without colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// Superseded: not a loss.
+    Superseded,
+    /// CPU in soft interrupts.
+    Softirq,
+    /// Under this edge we would measure ourselves.
+    ReadLag,
+    /// A percentile without support.
+    Unsupported,
+    /// Due, never sent.
+    Unpublished,
+    /// Inside an uncertainty window.
+    Excused,
+    /// Not believed.
+    Invalid,
+    /// Stopped early.
+    Incomplete,
+}
+
+impl Pattern {
+    const ALL: [Pattern; 8] = [
+        Pattern::Superseded,
+        Pattern::Softirq,
+        Pattern::ReadLag,
+        Pattern::Unsupported,
+        Pattern::Unpublished,
+        Pattern::Excused,
+        Pattern::Invalid,
+        Pattern::Incomplete,
+    ];
+
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    fn name(self) -> &'static str {
+        ["su", "so", "rl", "un", "up", "ex", "iv", "ic"][self as usize]
+    }
+
+    fn definition(self, id: &str) -> String {
+        let (size, turn, inside) = match self {
+            Pattern::Superseded => (5.0, 45, bar("delivered", 5.0, 2.0, "bg")),
+            Pattern::Softirq => (4.0, 45, bar("generator", 4.0, 1.3, "softirq")),
+            Pattern::ReadLag => (5.0, 45, bar("axis", 5.0, 0.8, "bg")),
+            Pattern::Unsupported => (6.0, 0, dot("axis", 0.8)),
+            Pattern::Unpublished => (3.0, 0, dot("ink2", 0.9)),
+            Pattern::Excused => (6.0, 0, dot("axis", 1.0)),
+            Pattern::Invalid => (6.0, 45, bar("invalid", 6.0, 1.3, "bg")),
+            Pattern::Incomplete => (6.0, 0, bar("incomplete", 6.0, 1.5, "incomplete-tint")),
+        };
+        let turned = if turn == 0 { String::new() } else { format!(r#" patternTransform="rotate({turn})""#) };
+        let name = self.name();
+        format!(
+            r#"<pattern id="{id}-{name}" width="{size}" height="{size}" patternUnits="userSpaceOnUse"{turned}>{inside}</pattern>"#
+        )
+    }
+}
+
+fn bar(ink: &str, size: f64, width: f64, ground: &str) -> String {
+    format!(
+        r#"<rect width="{size}" height="{size}" fill="var(--{ground})"/><rect width="{width}" height="{size}" fill="var(--{ink})"/>"#
+    )
+}
+
+fn dot(ink: &str, radius: f64) -> String {
+    format!(r#"<circle cx="1.5" cy="1.5" r="{radius}" fill="var(--{ink})"/>"#)
+}
+
+/// A coordinate with one decimal at most.
+pub(crate) fn c(value: f64) -> String {
+    let rounded = (value * 10.0).round() / 10.0;
+    if rounded == 0.0 { "0".into() } else { format!("{rounded}") }
+}
+
+/// A path through points.
+pub(crate) fn polyline(points: &[(f64, f64)]) -> String {
+    let mut d = String::new();
+    for (i, (x, y)) in points.iter().enumerate() {
+        let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, c(*x), c(*y));
+    }
+    d
+}
+
+/// Text for XML.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// The style of texts in a drawing that leaves the page.
+pub(crate) fn text_style() -> String {
+    format!(
+        "text{{font-family:'Segoe UI',-apple-system,Roboto,Ubuntu,Cantarell,'Noto Sans','Liberation Sans',Arial,sans-serif;\
+         font-variant-numeric:tabular-nums lining-nums}}.t{{font-size:12px}}.n{{font-size:11.5px}}\
+         .m{{font-size:12.5px;font-weight:600}}.h{{paint-order:stroke;stroke:{BG};stroke-width:4px;stroke-linejoin:round}}"
+    )
+}

@@ -1,0 +1,310 @@
+//! Age of information against CPU: what a client pays attention to against what the server
+//! pays. Below it, as rows, the bytes a delivery costs on the wire.
+
+use crate::report::canvas::{Canvas, Drawing, Kind, Text, c};
+use crate::report::case::{ArmView, Case, TAIL};
+use crate::report::estimate::{Estimate, Spread};
+use crate::report::figure::{Figure, HALF, Size, both};
+use crate::report::labels::{APART, spread};
+use crate::report::marks::{bar_across, bar_up, marker};
+use crate::report::numbers::{PAGE, TimeUnit};
+use crate::report::rows;
+use crate::report::scale::{Scale, plain_tick, time_tick};
+use crate::report::table::{Cell, Table};
+use crate::report::tokens::AXIS;
+use crate::report::words;
+
+pub(crate) fn age(arm: &ArmView<'_>, p99: bool) -> Option<Estimate> {
+    let of = |p50: i64, p99_us: i64| if p99 { p99_us } else { p50 };
+    arm.estimate(
+        |a| a.delivery.as_ref()?.age_of_information.as_ref().map(|i| of(i.p50_us, i.p99_us) as f64),
+        true,
+    )
+}
+
+pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
+    if case.observes() {
+        return None;
+    }
+    let (wide, narrow) = both(HALF, |size| draw(case, size));
+    Some(Figure {
+        id: "age-against-cost",
+        title: "Age of information against cost".into(),
+        sentence: sentence(case),
+        caption: case.caption(&format!(
+            "age = time-weighted now − due of the newest message a client holds; tick: p99{}",
+            case.left_out()
+        )),
+        wide,
+        narrow,
+        table: table(case),
+    })
+}
+
+struct Point<'a, 'b> {
+    arm: &'b ArmView<'a>,
+    cost: Estimate,
+    p50: Estimate,
+    p99: Option<Estimate>,
+}
+
+fn draw(case: &Case<'_>, size: Size) -> Drawing {
+    let width = size.width();
+    let rows_height = 22.0 * case.arms.len() as f64 + 66.0;
+    let (left, right, top, bottom) = (54.0, width - 20.0, 34.0, 264.0);
+    let mut canvas = Canvas::new(&size.id(case, "age"), width, bottom + 44.0 + rows_height);
+    let points: Vec<Point<'_, '_>> = case
+        .believed()
+        .filter_map(|arm| {
+            Some(Point { arm, cost: arm.server_cost()?, p50: age(arm, false)?, p99: age(arm, true) })
+        })
+        .collect();
+    let x = Scale::log_over(points.iter().flat_map(|p| ends(&p.cost)), left, right);
+    let ages = points.iter().flat_map(|p| ends(&p.p50).into_iter().chain(p.p99.iter().flat_map(ends)));
+    let floor = youngest(case);
+    let y = Scale::log_over(ages.chain(floor), bottom, top);
+    rows::axis_left(&mut canvas, &y, (left, right), (top, bottom), time_tick, "↑ age of information (log)");
+    rows::axis_below(
+        &mut canvas,
+        &x,
+        (left, right),
+        (bottom, bottom),
+        plain_tick,
+        "server CPU-s per million deliveries (log) →",
+    );
+    if points.is_empty() {
+        canvas.text(Text::note(left + 12.0, (top + bottom) / 2.0, "– no arm has both an age and a server cost"));
+    }
+    if let Some(us) = floor.filter(|_| !points.is_empty()) {
+        let at = y.at(us);
+        canvas.line(left, at, right, at, AXIS, r#"stroke-dasharray="1 3""#);
+        let free = points.iter().map(|p| x.at(p.cost.value)).fold(left, f64::max);
+        let words = format!("{}: the youngest p50 possible", PAGE.duration(us));
+        let middle = (left + free) / 2.0;
+        let room = Kind::Note.width(&words) / 2.0;
+        canvas.text(Text::note(middle.clamp(left + room, right - room), (at + 14.0).min(bottom - 4.0), words).middle().halo());
+    }
+    for point in &points {
+        draw_point(&mut canvas, point, &x, &y);
+    }
+    label_points(&mut canvas, &points, &x, &y, (left, right, top));
+    wire_rows(&mut canvas, case, bottom + 44.0, width);
+    canvas.finish()
+}
+
+fn ends(e: &Estimate) -> Vec<f64> {
+    e.bounds().map_or(vec![e.value], |(low, high)| vec![low, e.value, high])
+}
+
+/// Half the interval of publications: with a constant rate no client can hold news younger
+/// than that at its median.
+fn youngest(case: &Case<'_>) -> Option<f64> {
+    let published = case.arms.iter().find_map(|a| a.starts.first()?.published.as_ref())?;
+    let channels = case.run().plan.get("channels").and_then(serde_json::Value::as_u64).unwrap_or(1).max(1);
+    (published.asked_per_s > 0.0).then(|| 1e6 * channels as f64 / published.asked_per_s / 2.0)
+}
+
+fn draw_point(canvas: &mut Canvas, p: &Point<'_, '_>, x: &Scale, y: &Scale) {
+    let (px, py) = (x.at(p.cost.value), y.at(p.p50.value));
+    let mut title = format!(
+        "{}: age p50 {}, server {} CPU-s per million deliveries",
+        p.arm.name(),
+        PAGE.time(p.p50.value),
+        PAGE.estimate(&p.cost)
+    );
+    if let Some(p99) = &p.p99 {
+        title.push_str(&format!(", age p99 {}", PAGE.time(p99.value)));
+    }
+    canvas.open_titled(&format!("{title}; {}, n = {}", p.arm.state.name(), p.arm.n()));
+    if let Some(p99) = &p.p99 {
+        let top = y.at(p99.value);
+        let d = format!("M{0} {1}V{2}M{3} {2}H{4}", c(px), c(py), c(top), c(px - 5.0), c(px + 5.0));
+        canvas.path(&d, "none", p.arm.mark.paint, r#"stroke-width="1.8""#);
+    }
+    if let Some((low, high)) = p.cost.bounds() {
+        bar_across(canvas, x.at(low), x.at(high), py, matches!(p.cost.spread, Spread::Interval(..)), p.arm.mark.paint);
+    }
+    if let Some((low, high)) = p.p50.bounds() {
+        let caps = matches!(p.p50.spread, Spread::Interval(..));
+        bar_up(canvas, px, y.at(low), y.at(high), caps, p.arm.mark.paint);
+    }
+    marker(canvas, p.arm.mark, p.arm.state, px, py);
+    canvas.close();
+}
+
+/// Names stand right of their stem where nothing else is, else above the cluster with leaders.
+fn label_points(canvas: &mut Canvas, points: &[Point<'_, '_>], x: &Scale, y: &Scale, (left, right, top): (f64, f64, f64)) {
+    let mut order: Vec<&Point<'_, '_>> = points.iter().collect();
+    order.sort_by(|a, b| a.cost.value.total_cmp(&b.cost.value));
+    let at = |p: &Point<'_, '_>| (x.at(p.cost.value), y.at(p.p50.value), p.p99.map_or(y.at(p.p50.value), |e| y.at(e.value)));
+    let wide = |p: &Point<'_, '_>| Kind::Name.width(p.arm.name()) + Kind::Name.width(p.arm.suffix());
+    let mut clusters: Vec<Vec<&Point<'_, '_>>> = Vec::new();
+    for point in order {
+        match clusters.last_mut() {
+            Some(cluster) if at(point).0 - at(cluster.last().expect("not empty")).0 < wide(point).max(40.0) + 24.0 => {
+                cluster.push(point);
+            }
+            _ => clusters.push(vec![point]),
+        }
+    }
+    for cluster in clusters {
+        if let [alone] = cluster.as_slice() {
+            let (px, py, ptop) = at(alone);
+            let middle = ((py + ptop) / 2.0).min(py - 8.0) + 4.0;
+            let name = name_text(alone, if px + 10.0 + wide(alone) < right { px + 10.0 } else { px - 10.0 }, middle);
+            canvas.text(if px + 10.0 + wide(alone) < right { name } else { name.end() });
+            if alone.p99.is_some() && py - ptop > 22.0 && points.len() > 1 && alone.arm.mark.name == points[0].arm.mark.name {
+                let side = if px + 60.0 < right { (px + 9.0, false) } else { (px - 9.0, true) };
+                for (label, place) in [("p99", ptop + 2.0), ("p50", py + 12.0)] {
+                    let text = Text::note(side.0, place, label);
+                    canvas.text(if side.1 { text.end() } else { text });
+                }
+            }
+            continue;
+        }
+        // A ladder: the leftmost highest, so that no leader crosses another.
+        let summit = cluster.iter().map(|p| at(p).2).fold(f64::INFINITY, f64::min);
+        let count = cluster.len() as f64;
+        let lowest = (summit - 14.0).max(top + APART * (count - 1.0));
+        let places: Vec<f64> = (0..cluster.len()).map(|i| lowest - 15.0 * (cluster.len() - 1 - i) as f64).collect();
+        let places = spread(&places, 15.0, top - 4.0, 1e4);
+        let far = at(cluster[cluster.len() - 1]).0;
+        let widest = cluster.iter().map(|p| wide(p)).fold(0.0, f64::max);
+        let to_right = far + 16.0 + widest < right;
+        for (i, point) in cluster.iter().enumerate() {
+            let (px, _, ptop) = at(point);
+            let place = places[if to_right { i } else { cluster.len() - 1 - i }];
+            let end = if to_right { px + 14.0 } else { px - 14.0 };
+            let d = format!("M{} {}V{}H{}", c(px), c(ptop - 2.0), c(place), c(end));
+            canvas.path(&d, "none", point.arm.mark.paint, r#"stroke-width=".8""#);
+            let name = name_text(point, if to_right { end + 3.0 } else { end - 3.0 }, place + 4.4);
+            canvas.text(if to_right { name } else { name.end() }.halo());
+        }
+    }
+    let _ = left;
+}
+
+fn name_text(p: &Point<'_, '_>, x: f64, y: f64) -> Text {
+    let spans = vec![(p.arm.name().to_string(), p.arm.mark.paint), (p.arm.suffix().to_string(), "var(--ink)")];
+    Text::spans(Kind::Name, x, y, spans)
+}
+
+fn wire_rows(canvas: &mut Canvas, case: &Case<'_>, top: f64, width: f64) {
+    let left = rows::margin(&case.arms);
+    let values: Vec<(&ArmView<'_>, Option<Estimate>)> = case.arms.iter().map(|a| (a, a.wire_bytes())).collect();
+    let labels = 86.0;
+    let right = width - labels;
+    canvas.text(Text::note(0.0, top + 12.0, "bytes on the wire per delivery, both directions (log)"));
+    let shown = values.iter().filter(|(a, _)| a.believed()).filter_map(|(_, e)| *e);
+    let x = Scale::log_over(shown.flat_map(|e| ends(&e)), left, right);
+    let bottom = top + 24.0 + 22.0 * values.len() as f64;
+    for value in x.ticks() {
+        let at = x.at(value);
+        canvas.line(at, top + 22.0, at, bottom, "var(--grid)", "");
+        canvas.text(Text::tick(at, bottom + 16.0, PAGE.bytes(value)).middle());
+    }
+    canvas.line(left, bottom, right, bottom, AXIS, "");
+    for (i, (arm, value)) in values.iter().enumerate() {
+        let y = top + 34.0 + 22.0 * i as f64;
+        rows::name(canvas, arm, 0.0, y);
+        let absent = value.is_none().then(|| arm.no_cost());
+        if rows::instead(canvas, arm, left, y, width - left, absent) {
+            continue;
+        }
+        let e = value.expect("not absent");
+        canvas.open_titled(&format!("{}: {} bytes a delivery; {}, n = {}", arm.name(), PAGE.estimate(&e), arm.state.name(), arm.n()));
+        canvas.line(left, y, x.at(e.value), y, arm.mark.paint, r#"stroke-width="1" opacity=".5""#);
+        if let Some((low, high)) = e.bounds() {
+            bar_across(canvas, x.at(low), x.at(high), y, matches!(e.spread, Spread::Interval(..)), arm.mark.paint);
+        }
+        marker(canvas, arm.mark, arm.state, x.at(e.value), y);
+        canvas.close();
+        canvas.text(Text::tick(width, y + 4.2, PAGE.bytes(e.value)).end());
+    }
+}
+
+fn sentence(case: &Case<'_>) -> String {
+    let mut ages: Vec<(&str, f64)> =
+        case.believed().filter_map(|a| Some((a.name(), age(a, false)?.value))).collect();
+    ages.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut costs: Vec<(&str, Estimate)> =
+        case.believed().filter_map(|a| Some((a.name(), a.server_cost()?))).collect();
+    costs.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let mut parts = Vec::new();
+    if let [oldest, next, ..] = ages.as_slice() {
+        let ratio = oldest.1 / next.1.max(1.0);
+        if ratio >= 1.5 {
+            parts.push(format!("{} is {} older than the rest", oldest.0, PAGE.ratio(ratio)));
+        }
+    }
+    if let [dearest, .., cheapest] = costs.as_slice() {
+        let ratio = dearest.1.value / cheapest.1.value;
+        if apart(&dearest.1, &cheapest.1) && ratio >= 1.5 {
+            parts.push(format!("{} costs {} what {} does", dearest.0, PAGE.ratio(ratio), cheapest.0));
+        }
+    }
+    match (parts.is_empty(), ages.len()) {
+        (_, 0) => "Age of information was not measured.".into(),
+        (true, 1) => format!("A client of {} holds news {} old at the median.", ages[0].0, PAGE.time(ages[0].1)),
+        (true, _) => "No difference seen between the arms. Lower left is better.".into(),
+        _ => words::capital(&format!("{}. Lower left is better.", parts.join("; "))).replacen(
+            &words::capital(ages[0].0),
+            ages[0].0,
+            1,
+        ),
+    }
+}
+
+/// Whether the bars of two estimates do not touch; without bars the values decide.
+pub(crate) fn apart(a: &Estimate, b: &Estimate) -> bool {
+    let ((a_low, a_high), (b_low, b_high)) =
+        (a.bounds().unwrap_or((a.value, a.value)), b.bounds().unwrap_or((b.value, b.value)));
+    a_low > b_high || b_low > a_high
+}
+
+fn table(case: &Case<'_>) -> Table {
+    let mut columns = vec![("arm", "arm")];
+    let ages: Vec<f64> = case.arms.iter().filter_map(|a| age(a, false)).map(|e| e.value).collect();
+    let unit = TimeUnit::of_median(&ages);
+    let (p50, p99) = (format!("age p50, {}", unit.name(&PAGE)), format!("age p99, {}", unit.name(&PAGE)));
+    let (low, high) = ("low".to_string(), "high".to_string());
+    columns.extend([
+        (p50.as_str(), "age_p50_us"),
+        (low.as_str(), "age_p50_low_us"),
+        (high.as_str(), "age_p50_high_us"),
+        (p99.as_str(), "age_p99_us"),
+        ("CPU-s per million deliveries", "server_cpu_s_per_million"),
+        (low.as_str(), "server_cpu_low"),
+        (high.as_str(), "server_cpu_high"),
+        ("wire, B a delivery", "wire_bytes_per_delivery"),
+        (low.as_str(), "wire_low"),
+        (high.as_str(), "wire_high"),
+    ]);
+    columns.extend(TAIL);
+    let mut table = Table::new(&columns);
+    for arm in &case.arms {
+        let seen = |e: Option<Estimate>| e.filter(|_| arm.believed());
+        let (p50, p99, cost, wire) =
+            (seen(age(arm, false)), seen(age(arm, true)), seen(arm.server_cost()), seen(arm.wire_bytes()));
+        let bound = |e: Option<Estimate>, high: bool| {
+            e.and_then(|e| e.bounds()).map(|b| if high { b.1 } else { b.0 })
+        };
+        let mut row = vec![
+            Cell::text(arm.name()),
+            Cell::time(p50.map(|e| e.value), unit),
+            Cell::time(bound(p50, false), unit),
+            Cell::time(bound(p50, true), unit),
+            Cell::time(p99.map(|e| e.value), unit),
+            Cell::number(cost.map(|e| e.value)),
+            Cell::number(bound(cost, false)),
+            Cell::number(bound(cost, true)),
+            Cell::number(wire.map(|e| e.value)),
+            Cell::number(bound(wire, false)),
+            Cell::number(bound(wire, true)),
+        ];
+        row.extend(arm.tail());
+        table.push(row);
+    }
+    table
+}
+

@@ -1,0 +1,478 @@
+//! Latency by percentile, logarithmic in 1 − p. A missing delivery counts as infinitely late,
+//! so a curve ends where the missing begin; the ground is our own read lag.
+
+use pushmark_model::run::{Latency, VerdictState};
+
+use crate::report::avoid::Obstacles;
+use crate::report::canvas::{Canvas, Drawing, Kind, Pattern, Text, polyline};
+use crate::report::case::{ArmView, Case, P, Percentile, TAIL};
+use crate::report::curve::{self, place};
+use crate::report::estimate::{Estimate, Spread};
+use crate::report::figure::{FULL, Figure, Size, both};
+use crate::report::marks::marker;
+use crate::report::numbers::{PAGE, TimeUnit};
+use crate::report::rows;
+use crate::report::scale::{Scale, time_tick};
+use crate::report::table::{Cell, Table};
+use crate::report::tokens::{AXIS, INK, SURFACE};
+use crate::report::words;
+
+/// Points of a curve: enough for the eye, few enough for the page.
+const POINTS: usize = 160;
+
+/// One curve, ready to be drawn.
+struct Curve<'a, 'b> {
+    arm: &'b ArmView<'a>,
+    shares: Vec<f64>,
+    values: Vec<Option<Estimate>>,
+    own_lag: Vec<Option<f64>>,
+}
+
+pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
+    if case.observes() {
+        return None;
+    }
+    let curves = curves(case);
+    let (wide, narrow) = both(FULL, |size| draw(case, &curves, size));
+    let band = match case.n() {
+        1 => "one start, n = 1: no band".to_string(),
+        n @ 2..=4 => format!("line: median of {n} starts; pale band: their range"),
+        n => format!("line: median of {n} starts; band: 95 % interval"),
+    };
+    Some(Figure {
+        id: "percentiles",
+        title: "Latency by percentile".into(),
+        sentence: sentence(case),
+        caption: format!(
+            "{band}; over expected deliveries: a missing one counts as infinitely late{}{}",
+            without_curve(case, &curves),
+            case.left_out()
+        ),
+        wide,
+        narrow,
+        table: table(case),
+    })
+}
+
+/// The last percentile that so many publications support.
+fn supported(publications: u64) -> P {
+    match publications {
+        0..100 => P::P90,
+        100..1_000 => P::P99,
+        _ => P::P999,
+    }
+}
+
+fn curves<'a, 'b>(case: &'b Case<'a>) -> Vec<Curve<'a, 'b>> {
+    case.believed().filter(|a| !a.unstable()).filter_map(curve_of).collect()
+}
+
+fn curve_of<'a, 'b>(arm: &'b ArmView<'a>) -> Option<Curve<'a, 'b>> {
+    let shares = curve::grid(supported(arm.publications()).share(), POINTS);
+    let starts: Option<Vec<Vec<Option<f64>>>> = arm
+        .starts
+        .iter()
+        .map(|a| {
+            let d = a.delivery.as_ref()?;
+            Some(curve::values(&curve::decode(&d.latency)?, d.expected, &shares))
+        })
+        .collect();
+    let values = curve::median(&starts?);
+    values.first()?.as_ref()?;
+    let lag: Vec<Vec<Option<f64>>> =
+        arm.deliveries().filter_map(|d| Some(curve::values(&curve::decode(&d.read_lag)?, 0, &shares))).collect();
+    let own_lag = curve::median(&lag).into_iter().map(|e| e.map(|e| e.value)).collect();
+    Some(Curve { arm, shares, values, own_lag })
+}
+
+struct Plot {
+    x: Scale,
+    y: Scale,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    /// Height of the strip under the floor for what fits no log axis.
+    strip: f64,
+}
+
+impl Plot {
+    fn at(&self, share: f64, us: f64) -> (f64, f64) {
+        let y = if us < self.y.low() && self.strip > 0.0 { self.bottom + self.strip / 2.0 } else { self.y.at(us) };
+        (self.x.at(place(share)), y)
+    }
+}
+
+fn draw(case: &Case<'_>, curves: &[Curve<'_, '_>], size: Size) -> Drawing {
+    let (width, height) = (size.width(), if size.is_narrow() { 340.0 } else { 400.0 });
+    let last = curves.iter().map(|c| supported(c.arm.publications())).max_by_key(|p| *p as u8).unwrap_or(P::P999);
+    let below = curves.iter().any(|c| c.values.iter().flatten().any(|e| e.value < 1.0));
+    let strip = if below { 18.0 } else { 0.0 };
+    let (left, right) = (58.0, width - if size.is_narrow() { 40.0 } else { 70.0 });
+    let (top, bottom) = (34.0, height - 46.0 - strip);
+    let values = curves.iter().flat_map(|c| c.values.iter().flatten().map(|e| e.value));
+    let lags = curves.iter().filter_map(|c| c.own_lag.last().copied().flatten());
+    let y = Scale::log_over(values.chain(lags).filter(|v| *v >= 1.0), bottom, top);
+    let x = Scale::linear(place(curve::FIRST), place(last.share()), left, right);
+    let plot = Plot { x, y, left, right, top, bottom, strip };
+    let mut canvas = Canvas::new(&size.id(case, "percentiles"), width, height);
+    axes(&mut canvas, &plot, last);
+    beyond(&mut canvas, case, &plot, last, size);
+    let mut obstacles = Obstacles::default();
+    ground(&mut canvas, &plot, curves, size, &mut obstacles);
+    for curve in curves {
+        band(&mut canvas, &plot, curve);
+    }
+    for curve in curves {
+        line(&mut canvas, &plot, curve, &mut obstacles);
+    }
+    if curves.is_empty() {
+        canvas.text(Text::note(left + 10.0, (top + bottom) / 2.0, "– no arm has a latency that can be drawn"));
+    }
+    label_ends(&mut canvas, &plot, curves, &mut obstacles);
+    label_curves(&mut canvas, &plot, curves, size, &mut obstacles);
+    label_own_lag(&mut canvas, &plot, curves, size, &mut obstacles);
+    strip_counts(&mut canvas, &plot, curves);
+    canvas.finish()
+}
+
+fn axes(canvas: &mut Canvas, plot: &Plot, last: P) {
+    let name = "↑ received − due (log)";
+    rows::axis_left(canvas, &plot.y, (plot.left, plot.right), (plot.top, plot.bottom), time_tick, name);
+    if plot.strip > 0.0 {
+        canvas.rect(plot.left, plot.bottom, plot.right - plot.left, plot.strip, SURFACE, "");
+        canvas.text(Text::note(plot.left - 6.0, plot.bottom + 13.0, "< 1 µs").end());
+    }
+    let foot = plot.bottom + plot.strip;
+    let ticks = [("p10", 0.1), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+    for (label, share) in ticks.into_iter().filter(|t| t.1 <= last.share() + 1e-9) {
+        let at = plot.x.at(place(share));
+        canvas.line(at, foot, at, foot + 4.0, AXIS, "");
+        canvas.text(Text::tick(at, foot + 17.0, label).middle());
+    }
+    canvas.text(Text::note(plot.right, foot + 34.0, "percentile of expected deliveries, log in 1 − p →").end());
+}
+
+/// Dotted ground where too few publications support a percentile, and why.
+fn beyond(canvas: &mut Canvas, case: &Case<'_>, plot: &Plot, last: P, size: Size) {
+    let dots = canvas.pattern(Pattern::Unsupported);
+    let wide = if size.is_narrow() { 26.0 } else { 44.0 };
+    canvas.rect(plot.right + 4.0, plot.top - 8.0, wide, plot.bottom - plot.top + 8.0, &dots, "");
+    let fewest = case.believed().filter(|a| a.total(|_| 0).is_some()).map(ArmView::publications).max().unwrap_or(0);
+    let whole = format!("not given beyond {}: {} publications a start", last.name(), PAGE.count(fewest));
+    let room = plot.bottom - plot.top - 20.0;
+    let words = crate::report::width::first_fitting(&[&whole, "too few publications"], 11.5, false, room);
+    let middle = (plot.top + plot.bottom) / 2.0;
+    canvas.text(Text::note(plot.right + 8.0 + wide / 2.0, middle, words).middle().upward().halo());
+}
+
+/// The greatest read lag of the valid arms: under this edge we would measure ourselves.
+fn ground(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], size: Size, obstacles: &mut Obstacles) {
+    let valid: Vec<&Curve<'_, '_>> = curves.iter().filter(|c| c.arm.state == VerdictState::Valid).collect();
+    let Some(longest) = valid.iter().max_by_key(|c| supported(c.arm.publications()) as u8) else { return };
+    let edge: Vec<(f64, f64)> = longest
+        .shares
+        .iter()
+        .enumerate()
+        .filter_map(|(i, share)| {
+            let lag = valid.iter().filter_map(|c| c.own_lag.get(i).copied().flatten()).fold(0.0, f64::max);
+            (lag >= plot.y.low()).then(|| plot.at(*share, lag))
+        })
+        .collect();
+    let ([first, ..], [.., last]) = (edge.as_slice(), edge.as_slice()) else { return };
+    let mut area = vec![(first.0, plot.bottom)];
+    area.extend(&edge);
+    area.push((last.0, plot.bottom));
+    let hatch = canvas.pattern(Pattern::ReadLag);
+    canvas.path(&(polyline(&area) + "Z"), &hatch, AXIS, r#"stroke-width="1""#);
+    let whole = "our own read lag: under this edge we would measure ourselves";
+    let words = if size.is_narrow() { "our own read lag" } else { whole };
+    let half = Kind::Note.width(words) / 2.0;
+    let places = (0..30).map(|i| (last.0 - half - 12.0 - 12.0 * f64::from(i), plot.bottom - 7.0));
+    let text = |x, y| Text::note(x, y, words).middle().halo();
+    if let Some(text) = obstacles.place(places, [plot.left, plot.top, plot.right, plot.bottom], text) {
+        canvas.text(text);
+    }
+}
+
+fn band(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>) {
+    let mut low = Vec::new();
+    let mut high = Vec::new();
+    let mut opacity = "opacity=\".16\"";
+    // Every second point is enough for a pale edge.
+    for (share, estimate) in curve.shares.iter().zip(&curve.values).step_by(2) {
+        let Some((estimate, (from, to))) = estimate.and_then(|e| Some((e, e.bounds()?))) else { continue };
+        if matches!(estimate.spread, Spread::Range(..)) {
+            opacity = "opacity=\".12\"";
+        }
+        low.push(plot.at(*share, from));
+        high.push(plot.at(*share, to));
+    }
+    if low.len() > 1 {
+        low.reverse();
+        high.extend(low);
+        canvas.path(&(polyline(&high) + "Z"), curve.arm.mark.paint, "none", opacity);
+    }
+}
+
+fn points(plot: &Plot, curve: &Curve<'_, '_>) -> Vec<(f64, f64)> {
+    curve.shares.iter().zip(&curve.values).map_while(|(s, e)| e.as_ref().map(|e| plot.at(*s, e.value))).collect()
+}
+
+fn line(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>, obstacles: &mut Obstacles) {
+    let points = points(plot, curve);
+    obstacles.curve(&points);
+    let arm = curve.arm;
+    let dash = match arm.mark.dash {
+        "" => String::new(),
+        dash => format!(r#" stroke-dasharray="{dash}" stroke-linecap="{}""#, cap(dash)),
+    };
+    let style = format!(r#"stroke-width="2" stroke-linejoin="round"{dash}"#);
+    canvas.path(&polyline(&points), "none", arm.mark.paint, &style);
+    if arm.state == VerdictState::Suspect {
+        let own: Vec<(f64, f64)> = curve
+            .shares
+            .iter()
+            .zip(&curve.own_lag)
+            .filter_map(|(s, lag)| lag.filter(|l| *l >= plot.y.low()).map(|l| plot.at(*s, l)))
+            .collect();
+        obstacles.curve(&own);
+        canvas.path(&polyline(&own), "none", arm.mark.paint, r#"stroke-width="1""#);
+    }
+    for p in P::ALL {
+        if let Percentile::Value(e) = arm.latency(p) {
+            let (x, y) = plot.at(p.share(), e.value);
+            let spread = PAGE.estimate(&e.scaled(1e-3));
+            canvas.open_titled(&format!(
+                "{} {}: {spread} ms; {}, n = {}",
+                arm.name(),
+                p.name(),
+                arm.state.name(),
+                arm.n()
+            ));
+            marker(canvas, arm.mark, arm.state, x, y);
+            canvas.close();
+        }
+    }
+}
+
+fn cap(dash: &str) -> &'static str {
+    if dash == "1.5 4" { "round" } else { "butt" }
+}
+
+/// A curve that ends among the missing says so at its end.
+fn label_ends(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], obstacles: &mut Obstacles) {
+    for curve in curves.iter().filter(|c| c.values.last().is_some_and(Option::is_none)) {
+        let Some(&(x, y)) = points(plot, curve).last() else { continue };
+        let at_least = P::ALL.iter().find_map(|p| match curve.arm.latency(*p) {
+            Percentile::AtLeast { us, missing } => Some((us, missing)),
+            _ => None,
+        });
+        let Some((us, missing)) = at_least else { continue };
+        let words = format!("≥ {}: {} late or missing", PAGE.time(us), PAGE.count(missing));
+        let text = |x: f64, y: f64| Text::spans(Kind::Name, x, y, vec![(words.clone(), curve.arm.mark.paint)]).halo();
+        let width = Kind::Name.width(&words);
+        let near = [(x + 8.0, y + 4.0), (x + 8.0, y - 8.0), (x - width - 8.0, y - 8.0), (x - width / 2.0, y - 10.0)];
+        let within = [plot.left, plot.top - 12.0, canvas.width, plot.bottom];
+        if let Some(text) = obstacles.place(near, within, text) {
+            canvas.text(text);
+        }
+    }
+}
+
+/// Names above or below their curves; curves that run together share one line of names.
+fn label_curves(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], size: Size, obstacles: &mut Obstacles) {
+    let all: Vec<Vec<(f64, f64)>> = curves.iter().map(|c| points(plot, c)).collect();
+    let middle = (plot.left + plot.right) / 2.0;
+    let y_at = |i: usize, x: f64| {
+        let near = all[i].iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()));
+        near.map_or(f64::INFINITY, |p| p.1)
+    };
+    let mut order: Vec<usize> = (0..curves.len()).collect();
+    order.sort_by(|a, b| y_at(*a, middle).total_cmp(&y_at(*b, middle)));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for i in order {
+        match groups.last_mut() {
+            Some(group) if y_at(i, middle) - y_at(*group.last().expect("not empty"), middle) < 24.0 => group.push(i),
+            _ => groups.push(vec![i]),
+        }
+    }
+    for group in groups {
+        let spans = label_of(curves, &group, size);
+        let text = |x: f64, y: f64| Text::spans(Kind::Name, x, y, spans.clone()).middle().halo();
+        let half = text(0.0, 0.0).width() / 2.0;
+        let steps = 24;
+        let mut places = Vec::new();
+        for i in 0..steps {
+            // From the middle outward, right first.
+            let offset = (i + 1) / 2 * if i % 2 == 1 { 1 } else { -1 };
+            let x = middle + f64::from(offset) * (plot.right - plot.left) / f64::from(steps);
+            let over = |x: f64| group.iter().map(|g| y_at(*g, x)).fold(f64::INFINITY, f64::min);
+            let under = |x: f64| group.iter().map(|g| y_at(*g, x)).fold(f64::NEG_INFINITY, f64::max);
+            let span = [x - half, x, x + half];
+            places.push((x, span.iter().map(|x| over(*x)).fold(f64::INFINITY, f64::min) - 9.0));
+            places.push((x, span.iter().map(|x| under(*x)).fold(0.0, f64::max) + 17.0));
+        }
+        let within = [plot.left, plot.top - 14.0, plot.right, plot.bottom];
+        if let Some(text) = obstacles.place(places, within, text) {
+            canvas.text(text);
+        }
+    }
+}
+
+fn label_of(curves: &[Curve<'_, '_>], group: &[usize], size: Size) -> Vec<(String, &'static str)> {
+    let mut spans = Vec::new();
+    if group.len() > 1 && !size.is_narrow() {
+        spans.push(("from above: ".to_string(), INK));
+    }
+    for (at, i) in group.iter().enumerate() {
+        let arm = curves[*i].arm;
+        if at > 0 {
+            spans.push((", ".to_string(), INK));
+        }
+        spans.push((arm.name().to_string(), arm.mark.paint));
+        spans.push((arm.suffix().to_string(), INK));
+        if let Some(one_in) = arm.one_in().filter(|_| group.len() == 1 && !size.is_narrow()) {
+            spans.push((format!(" (the 1 in {} it showed)", PAGE.fixed(one_in, 0)), arm.mark.paint));
+        }
+    }
+    spans.retain(|s| !s.0.is_empty());
+    spans
+}
+
+fn label_own_lag(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], size: Size, obstacles: &mut Obstacles) {
+    for curve in curves.iter().filter(|c| c.arm.state == VerdictState::Suspect) {
+        let Some(share) = lag_share(curve.arm) else { continue };
+        let whole = format!("read lag of {} ▲: {} of its latency at p99", curve.arm.name(), PAGE.percent(share));
+        let words = if size.is_narrow() { format!("read lag of {}", curve.arm.name()) } else { whole };
+        let text = |x: f64, y: f64| Text::note(x, y, words.clone()).paint(curve.arm.mark.paint).middle().halo();
+        let places = (0..40).flat_map(|i| {
+            let at = (i * 5 + 40) % curve.shares.len();
+            let lag = curve.own_lag.get(at).copied().flatten().unwrap_or(0.0);
+            let (x, y) = plot.at(curve.shares[at], lag.max(plot.y.low()));
+            [(x, y + 18.0), (x, y + 26.0), (x, y - 9.0)]
+        });
+        if let Some(text) = obstacles.place(places, [plot.left, plot.top, plot.right, plot.bottom], text) {
+            canvas.text(text);
+        }
+    }
+}
+
+/// Read lag p99 ÷ latency p99.
+fn lag_share(arm: &ArmView<'_>) -> Option<f64> {
+    let lag = |d: &'_ pushmark_model::run::Delivery| -> Option<f64> { d.read_lag.p99_us.map(|v| v as f64) };
+    let lag = arm.estimate(|a| lag(a.delivery.as_ref()?), true)?.value;
+    arm.latency(P::P99).us().filter(|us| *us > 0.0).map(|us| lag / us)
+}
+
+/// What fits no log axis is counted in the strip, never cut silently.
+fn strip_counts(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>]) {
+    if plot.strip == 0.0 {
+        return;
+    }
+    let words: Vec<String> = curves
+        .iter()
+        .filter_map(|c| {
+            let count = |l: &Latency| curve::decode(l).map_or(0, |d| d.negative_count() + d.positive().count_at(0));
+            let (below, negative) =
+                (c.arm.total(|d| count(&d.latency))?, c.arm.total(|d| d.latency.negative).unwrap_or(0));
+            let of_them = if negative > 0 { format!(", {} negative", PAGE.count(negative)) } else { String::new() };
+            (below > 0).then(|| format!("{}: {} below 1 µs{of_them}", c.arm.name(), PAGE.count(below)))
+        })
+        .collect();
+    let text = Text::note(plot.right - 6.0, plot.bottom + 13.0, words.join("; ")).end();
+    if text.bounds()[0] > plot.left {
+        canvas.text(text.halo());
+    }
+}
+
+/// A clause on arms that have no curve though they are believed.
+fn without_curve(case: &Case<'_>, curves: &[Curve<'_, '_>]) -> String {
+    let drawn = |a: &ArmView<'_>| curves.iter().any(|c| c.arm.transport == a.transport);
+    let mut out = String::new();
+    for arm in case.believed().filter(|a| !drawn(a)) {
+        let why = if arm.unstable() {
+            let slope = arm.deliveries().filter_map(|d| d.backlog_per_s).fold(0.0, f64::max);
+            let goodput = super::flow::goodput(arm).map_or(String::new(), |g| format!(", goodput {}/s", PAGE.three(g)));
+            format!("unstable, backlog +{}/s{goodput}", PAGE.three(slope))
+        } else {
+            match arm.latency(P::P50) {
+                Percentile::AtLeast { us, missing } => {
+                    format!("≥ {} ({} missing)", PAGE.time(us), PAGE.count(missing))
+                }
+                Percentile::Absent(reason) => format!("– {reason}"),
+                Percentile::Value(_) => "– no histogram kept".into(),
+            }
+        };
+        out.push_str(&format!("; {}: {why}", arm.name()));
+    }
+    out
+}
+
+fn sentence(case: &Case<'_>) -> String {
+    let p = if case.believed().any(|a| a.latency(P::P99).us().is_some()) { P::P99 } else { P::P50 };
+    let at = |arm: &ArmView<'_>| arm.latency(p).us();
+    let pushes: Vec<&ArmView<'_>> = case
+        .believed()
+        .filter(|a| a.transport.is_push() && a.state == VerdictState::Valid && at(a).is_some())
+        .collect();
+    let greatest = |arms: &[&ArmView<'_>]| arms.iter().filter_map(|a| at(a)).fold(0.0, f64::max);
+    let mut parts = Vec::new();
+    if !pushes.is_empty() {
+        let names: Vec<&str> = pushes.iter().map(|a| a.name()).collect();
+        let stay = if names.len() == 1 { "stays" } else { "stay" };
+        parts.push(format!("Up to {} {} {stay} within {}", p.name(), words::list(&names), PAGE.time(greatest(&pushes))));
+    }
+    let others: Vec<&ArmView<'_>> = case
+        .believed()
+        .filter(|a| at(a).is_some() && !pushes.iter().any(|p| p.transport == a.transport))
+        .collect();
+    if let Some(slowest) = others.iter().max_by(|a, b| at(a).unwrap_or(0.0).total_cmp(&at(b).unwrap_or(0.0))) {
+        let doubt = if slowest.state == VerdictState::Valid { "" } else { ", in doubt," };
+        let value = PAGE.time(at(slowest).unwrap_or(0.0));
+        parts.push(match parts.is_empty() {
+            true => format!("At {} {}{doubt} is {value} late", p.name(), slowest.name()),
+            false => format!("{}{doubt} takes {value}", slowest.name()),
+        });
+    }
+    if parts.is_empty() {
+        return "No percentile can be given: the missing, or too few publications, stand before it.".into();
+    }
+    parts.join("; ") + "."
+}
+
+fn table(case: &Case<'_>) -> Table {
+    let medians: Vec<f64> = case.believed().filter_map(|a| a.latency(P::P50).us()).collect();
+    let unit = TimeUnit::of_median(&medians);
+    let mut columns: Vec<(String, String)> = vec![("arm".into(), "arm".into())];
+    for p in P::ALL {
+        let key = p.name().replace('.', "");
+        columns.push((format!("{}, {}", p.name(), unit.name(&PAGE)), format!("{key}_us")));
+        columns.push(("low".into(), format!("{key}_low_us")));
+        columns.push(("high".into(), format!("{key}_high_us")));
+        columns.push(("at least".into(), format!("{key}_at_least_us")));
+    }
+    columns.push((format!("read lag p99, {}", unit.name(&PAGE)), "read_lag_p99_us".into()));
+    let names: Vec<(&str, &str)> = columns.iter().map(|c| (c.0.as_str(), c.1.as_str())).chain(TAIL).collect();
+    let mut table = Table::new(&names);
+    for arm in &case.arms {
+        let mut row = vec![Cell::text(arm.name())];
+        for p in P::ALL {
+            let shown = if arm.believed() { arm.latency(p) } else { Percentile::Absent("invalid".into()) };
+            let bounds = shown.estimate().and_then(Estimate::bounds);
+            let at_least = if let Percentile::AtLeast { us, .. } = shown { Some(us) } else { None };
+            row.push(match &shown {
+                Percentile::Absent(reason) => Cell::absent_for(reason),
+                other => Cell::time(other.us(), unit),
+            });
+            row.push(Cell::time(bounds.map(|b| b.0), unit));
+            row.push(Cell::time(bounds.map(|b| b.1), unit));
+            row.push(Cell::time(at_least, unit));
+        }
+        row.push(Cell::time(arm.read_lag(P::P99).filter(|_| arm.believed()), unit));
+        row.extend(arm.tail());
+        table.push(row);
+    }
+    table
+}
+

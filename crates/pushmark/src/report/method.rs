@@ -1,0 +1,118 @@
+//! How it was measured: the biases that apply to this run, and only those.
+
+use pushmark_model::run::VerdictState;
+use pushmark_model::transport::Transport;
+
+use super::case::{ArmView, Case, P};
+use super::numbers::PAGE;
+use super::words;
+
+/// One sentence or two each.
+pub(crate) fn biases(case: &Case<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    starts(case, &mut out);
+    machine(case, &mut out);
+    transports(case, &mut out);
+    clocks(case, &mut out);
+    support(case, &mut out);
+    out
+}
+
+fn starts(case: &Case<'_>, out: &mut Vec<String>) {
+    out.push(match case.n() {
+        1 => "n = 1: each arm was one fresh server start. No interval can be given, and a second start may differ by more than the arms do. --repeat 5 gives an interval.".into(),
+        n @ 2..=4 => format!("n = {n}: {n} fresh server starts an arm. Ranges are the least and the greatest of them, not intervals; from 5 an interval is given."),
+        n => format!("n = {n} fresh server starts an arm. Intervals are 95 % t intervals over starts, on the log scale for latencies and costs; a start is the unit, never a message."),
+    });
+    if case.observes() {
+        out.push(super::figures::observe::HOW.into());
+    } else {
+        out.push("Latency is received − due: from the instant the schedule planned, not from the write, so a stalled server or publisher cannot hide its queue. Percentiles run over expected deliveries; a missing one counts as infinitely late.".into());
+    }
+}
+
+fn machine(case: &Case<'_>, out: &mut Vec<String>) {
+    let environment = &case.run().environment;
+    if environment.same_host {
+        out.push("Server and generator share one host: on loopback the sender is charged for part of the receiver's TCP input. Such figures rank servers; they are not a network's.".into());
+    }
+    match (&environment.server_cpus, &environment.generator_cpus) {
+        (Some(server), Some(generator)) => out.push(format!(
+            "The server was kept to CPU {}, the generator to CPU {}.",
+            numbers(server),
+            numbers(generator)
+        )),
+        (None, None) if environment.same_host => {
+            out.push("Server and generator were not kept to CPUs of their own: each may have run at the other's cost.".into());
+        }
+        _ => {}
+    }
+    if case.arms.iter().any(|a| a.starts.iter().any(|s| s.server.is_none())) {
+        out.push("The server's process is not known to pushmark: its CPU and memory are absent, not zero.".into());
+    }
+    if case.arms.iter().any(|a| a.starts.iter().any(|s| s.server.is_some())) && !case.observes() {
+        let unit = &environment.cpu_accounting;
+        out.push(format!("CPU is read from {unit} over the measure phase; soft interrupts are counted for all CPUs and may include other work of this host."));
+    }
+}
+
+fn numbers(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn transports(case: &Case<'_>, out: &mut Vec<String>) {
+    let find = |t: Transport| case.arms.iter().find(|a| a.transport == t);
+    if let Some(one_in) = find(Transport::Poll).and_then(ArmView::one_in) {
+        out.push(format!("poll shows the newest state of a channel at each request: 1 of {} here. The others are superseded, not lost, and its latency is that of the states it did show; across transports compare the age of information.", PAGE.fixed(one_in, 0)));
+        out.push("poll's cost and bytes are per delivery shown, so they cannot be set against a push without its age beside them.".into());
+    }
+    if find(Transport::LongPoll).is_some_and(|a| a.starts.iter().any(|s| s.long_poll.is_some())) {
+        out.push("long-poll is a closed loop: a client asks again only when answered, so a slow server lowers its own load.".into());
+    }
+    let assumed: Vec<&str> = case
+        .arms
+        .iter()
+        .filter(|a| a.starts.iter().any(|s| s.subscribed_by == "settle"))
+        .map(|a| a.name())
+        .collect();
+    if !assumed.is_empty() {
+        out.push(format!("{}: the target acknowledges no subscription, so clients count as subscribed after the settle time; loss right after it may be theirs.", words::list(&assumed)));
+    }
+    let unstable: Vec<&str> = case.arms.iter().filter(|a| a.unstable()).map(|a| a.name()).collect();
+    if !unstable.is_empty() {
+        out.push(format!("{}: the backlog grew through the window, so a percentile would only say how long the run was. Goodput and the slope of the backlog are given instead.", words::list(&unstable)));
+    }
+}
+
+fn clocks(case: &Case<'_>, out: &mut Vec<String>) {
+    let unused: u64 = case.arms.iter().flat_map(ArmView::deliveries).map(|d| d.stamps_unused).sum();
+    if case.arms.iter().any(|a| a.deliveries().any(|d| d.read_lag_stamped.is_some())) {
+        out.push(format!("Kernel receive stamps were taken on a sample of connections; {} that were not the last message of their read were counted, not used.", PAGE.count(unused)));
+    }
+    let negative: u64 = case.arms.iter().flat_map(ArmView::deliveries).map(|d| d.latency.negative).sum();
+    if negative > 0 {
+        out.push(format!("{} latencies are negative and shown as such: two clocks or a coarse stamp, never clamped.", PAGE.count(negative)));
+    }
+    let sampled = case.arms.iter().any(|a| a.deliveries().any(|d| d.spread.as_ref().is_some_and(|s| s.sampled)));
+    if sampled {
+        out.push("First, median and last were kept for a seeded sample of broadcasts, not for each.".into());
+    }
+}
+
+fn support(case: &Case<'_>, out: &mut Vec<String>) {
+    let fewest = case.believed().filter(|a| a.total(|_| 0).is_some()).map(ArmView::publications).min();
+    if let Some(fewest) = fewest.filter(|n| *n < P::P999.needs()) {
+        let absent = if fewest < P::P99.needs() { "p99 and p99.9 are" } else { "p99.9 is" };
+        out.push(format!("Deliveries of one broadcast are not independent: with {} publications a start {absent} not given.", PAGE.count(fewest)));
+    }
+    let invalid: Vec<&str> =
+        case.arms.iter().filter(|a| a.state == VerdictState::Invalid).map(|a| a.name()).collect();
+    if !invalid.is_empty() {
+        out.push(format!("{} is not believed: its numbers are in run.json, not in a figure.", words::list(&invalid)));
+    }
+    match &case.run().selftest {
+        Some(s) if s.passed => out.push(format!("The ruler was last checked on this machine {}: {}.", s.at, s.summary)),
+        Some(s) => out.push(format!("The last self-test on this machine, {}, did not pass: {}.", s.at, s.summary)),
+        None => out.push("No self-test of this machine was on record: pushmark selftest checks the ruler.".into()),
+    }
+}

@@ -1,0 +1,116 @@
+//! Small multiples: one panel an arm with shared axes, for figures of several lines an arm.
+//! Blank cells stay in place; the y labels stand on the first column only.
+
+use super::canvas::{Canvas, Drawing, Kind, Text, polyline};
+use super::case::{ArmView, Case};
+use super::figure::Size;
+use super::marks::invalid_band;
+use super::numbers::PAGE;
+use super::rows;
+use super::scale::Scale;
+use super::tokens::{AXIS, GRID};
+
+/// One line of a panel.
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    pub(crate) paint: &'static str,
+    /// Attributes beyond colour.
+    pub(crate) style: String,
+    /// Seconds since measure began, value.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// All panels of a figure.
+pub(crate) struct Panels<'a> {
+    pub(crate) id: &'static str,
+    /// With its arrow and unit.
+    pub(crate) axis: &'a str,
+    pub(crate) tick: fn(f64) -> String,
+    /// Beside the name of a panel.
+    pub(crate) note: fn(&ArmView<'_>) -> String,
+    pub(crate) lines: &'a dyn Fn(&ArmView<'_>) -> Vec<Line>,
+}
+
+impl Panels<'_> {
+    pub(crate) fn draw(&self, case: &Case<'_>, size: Size) -> Drawing {
+        let width = size.width();
+        let across = if size.is_narrow() { 1 } else { 3.min(case.arms.len()) };
+        let (left_margin, gap, height) = (54.0, 26.0, if size.is_narrow() { 130.0 } else { 160.0 });
+        let panel = (width - left_margin - gap * across as f64) / across as f64;
+        let down = case.arms.len().div_ceil(across);
+        let mut canvas = Canvas::new(&size.id(case, self.id), width, 22.0 + down as f64 * height + 14.0);
+        canvas.text(Text::note(0.0, 12.0, self.axis));
+        let all: Vec<Vec<Line>> =
+            case.arms.iter().map(|a| if a.believed() { (self.lines)(a) } else { Vec::new() }).collect();
+        let points = || all.iter().flatten().flat_map(|l| &l.points);
+        let last = points().map(|p| p.0).fold(1.0, f64::max);
+        let most = points().map(|p| p.1).fold(0.0, f64::max);
+        let mut named = false;
+        for (i, arm) in case.arms.iter().enumerate() {
+            let column = i % across;
+            let left = left_margin + column as f64 * (panel + gap);
+            let top = 22.0 + (i / across) as f64 * height;
+            let (from, bottom) = (top + 26.0, top + height - 26.0);
+            let x = Scale::linear(0.0, last, left, left + panel);
+            let y = Scale::from_zero(most, bottom, from);
+            self.head(&mut canvas, arm, left, top, panel);
+            if !arm.believed() {
+                invalid_band(&mut canvas, left, from, panel, bottom - from, &arm.reason);
+                continue;
+            }
+            if all[i].iter().all(|l| l.points.is_empty()) {
+                canvas.text(Text::note(left, (from + bottom) / 2.0, "– no windows were kept"));
+                continue;
+            }
+            axes(&mut canvas, &x, &y, (left, left + panel, bottom), column == 0, self.tick);
+            let mut ends: Vec<(f64, &Line)> = Vec::new();
+            for line in all[i].iter().filter(|l| !l.points.is_empty()) {
+                let drawn: Vec<(f64, f64)> = line.points.iter().map(|p| (x.at(p.0), y.at(p.1))).collect();
+                ends.push((drawn[drawn.len() / 2].1, line));
+                canvas.path(&polyline(&drawn), "none", line.paint, &line.style);
+            }
+            if !named {
+                named = true;
+                name_lines(&mut canvas, &ends, left + panel, (from, bottom));
+            }
+        }
+        canvas.finish()
+    }
+
+    fn head(&self, canvas: &mut Canvas, arm: &ArmView<'_>, left: f64, top: f64, panel: f64) {
+        rows::name(canvas, arm, left, top + 11.0);
+        let note = Text::note(left + panel, top + 15.0, (self.note)(arm)).end();
+        let name = 17.0 + Kind::Name.width(arm.name()) + Kind::Name.width(arm.suffix());
+        if note.width() + name + 10.0 <= panel && arm.believed() {
+            canvas.text(note);
+        }
+    }
+}
+
+fn axes(canvas: &mut Canvas, x: &Scale, y: &Scale, (left, right, bottom): (f64, f64, f64), labels: bool, tick: fn(f64) -> String) {
+    for value in y.ticks() {
+        let at = y.at(value);
+        if (at - bottom).abs() > 0.5 {
+            canvas.line(left, at, right, at, GRID, "");
+        }
+        if labels {
+            canvas.text(Text::tick(left - 6.0, at + 4.2, tick(value)).end());
+        }
+    }
+    canvas.line(left, bottom, right, bottom, AXIS, "");
+    for second in x.ticks() {
+        let text = if second == 0.0 { "0".into() } else { format!("{} s", PAGE.fixed(second, 0)) };
+        canvas.text(Text::tick(x.at(second), bottom + 16.0, text).middle());
+    }
+}
+
+/// In one panel the lines are named, apart from each other, above what they name.
+fn name_lines(canvas: &mut Canvas, lines: &[(f64, &Line)], right: f64, (top, bottom): (f64, f64)) {
+    let mut order: Vec<&(f64, &Line)> = lines.iter().collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wished: Vec<f64> = order.iter().map(|l| l.0 - 5.0).collect();
+    let placed = super::labels::spread(&wished, 14.0, top + 2.0, bottom - 4.0);
+    for (line, place) in order.iter().zip(placed) {
+        canvas.text(Text::note(right - 6.0, place, line.1.name).end().halo());
+    }
+}

@@ -1,0 +1,187 @@
+//! The two tables of the result: what became of every intended delivery, and what it cost.
+
+use pushmark_model::run::VerdictState;
+
+use super::super::case::{ArmView, Case, P, Percentile};
+use super::super::figures::age_cost::age;
+use super::super::figures::fates;
+use super::super::numbers::{TERMINAL, TimeUnit, estimate_decimals};
+use super::{COLUMNS, Pen, wrapped};
+
+/// Cells of the bar of deliveries.
+const BAR: usize = 20;
+
+/// Width of the column of names.
+fn names(case: &Case<'_>) -> usize {
+    case.arms.iter().map(|a| a.name().len()).max().unwrap_or(0).max(9)
+}
+
+/// Delivered of intended, arm by arm.
+pub(super) fn deliveries(case: &Case<'_>, pen: &Pen) -> Vec<String> {
+    let mut intended: Vec<u64> = case.arms.iter().filter_map(|a| a.total(|d| d.intended)).collect();
+    intended.dedup();
+    let each = if case.arms.len() == 1 { "" } else { " each" };
+    let head = match intended.as_slice() {
+        [one] => format!("intended {}{each}", TERMINAL.count(*one)),
+        _ => {
+            let parts: Vec<String> = case
+                .arms
+                .iter()
+                .filter_map(|a| Some(format!("{} {}", a.name(), TERMINAL.count(a.total(|d| d.intended)?))))
+                .collect();
+            format!("intended: {}", parts.join(", "))
+        }
+    };
+    let mut out: Vec<String> = wrapped(&head, COLUMNS - 2).into_iter().map(|l| format!("  {l}")).collect();
+    let w = names(case);
+    out.push(pen.dim(&format!("  {:w$}{:>12}    late,", "", "")));
+    out.push(pen.dim(&format!("  {:w$}{:>12}{:>8}{:>12}  {:BAR$}  outcome", "", "delivered", "lost", "superseded", "")));
+    for arm in &case.arms {
+        out.push(delivery_line(arm, w, pen));
+    }
+    out
+}
+
+fn delivery_line(arm: &ArmView<'_>, w: usize, pen: &Pen) -> String {
+    let head = format!("{}{}", pen.gutter(arm.state), pen.bold(&format!("{:w$}", arm.name())));
+    let Some(intended) = arm.total(|d| d.intended) else {
+        return format!("{head}{:>12}", "–");
+    };
+    if arm.state == VerdictState::Invalid {
+        return format!("{head}{:>12}   not believed: {}", "–", arm.reason);
+    }
+    let delivered = arm.total(|d| d.delivered).unwrap_or(0);
+    let superseded = arm.total(|d| d.superseded).unwrap_or(0);
+    format!(
+        "{head}{:>12}{:>8}{:>12}  {}  {}",
+        TERMINAL.count(delivered),
+        TERMINAL.count(fates::lost(arm)),
+        TERMINAL.count(superseded),
+        bar(delivered, superseded, intended),
+        arm.outcome.name()
+    )
+}
+
+/// Delivered in eighths of a cell, rounded down so that only all of it fills the bar; then
+/// what was superseded; what is blank was lost.
+fn bar(delivered: u64, superseded: u64, intended: u64) -> String {
+    if intended == 0 {
+        return " ".repeat(BAR);
+    }
+    let eighths = (u128::from(delivered) * (BAR * 8) as u128 / u128::from(intended)) as usize;
+    let shown = (u128::from(delivered + superseded) * BAR as u128).div_ceil(u128::from(intended)) as usize;
+    let mut out = "█".repeat(eighths / 8);
+    let mut cells = eighths / 8;
+    if eighths % 8 > 0 {
+        out.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
+        cells += 1;
+    }
+    if superseded > 0 {
+        out.push_str(&"░".repeat(shown.saturating_sub(cells)));
+        cells = cells.max(shown);
+    }
+    out + &" ".repeat(BAR.saturating_sub(cells))
+}
+
+/// Latency with read lag beside it, age of information, cost.
+pub(super) fn latencies(case: &Case<'_>, pen: &Pen) -> Vec<String> {
+    let w = names(case);
+    let unit = unit(case);
+    let by = unit.name(&TERMINAL);
+    let mut out = vec![
+        pen.dim(&format!("  {:<w$}{:>25}{:>6}    server CPU-s", format!("received − due, {by}"), "read lag", "age", w = w)),
+        pen.dim(&format!("  {:w$}{:>6}{:>8}{:>11}{:>6}    per million deliveries", "", "p50", "p99", "p99", "p50")),
+    ];
+    // The first heading is longer than the column of names; the second decides the places.
+    let head = format!("  received − due, {by}");
+    let fill = (2 + w + 25).saturating_sub(head.chars().count());
+    out[0] = pen.dim(&format!("{head}{:>fill$}{:>6}    server CPU-s", "read lag", "age"));
+    let mut absent: Vec<(String, Vec<&str>)> = Vec::new();
+    for arm in &case.arms {
+        out.push(latency_line(arm, w, unit, pen, &mut absent));
+    }
+    let note = notes(case, absent);
+    out.extend(wrapped(&note, COLUMNS - 2).into_iter().map(|l| pen.dim(&format!("  {l}"))));
+    out
+}
+
+/// One unit for all times of the table, by their median.
+fn unit(case: &Case<'_>) -> TimeUnit {
+    let mut values = Vec::new();
+    for arm in case.believed() {
+        values.extend([arm.latency(P::P50).us(), arm.latency(P::P99).us(), age(arm, false).map(|e| e.value)].into_iter().flatten());
+    }
+    TimeUnit::of_median(&values)
+}
+
+fn latency_line<'a>(
+    arm: &ArmView<'a>,
+    w: usize,
+    unit: TimeUnit,
+    pen: &Pen,
+    absent: &mut Vec<(String, Vec<&'a str>)>,
+) -> String {
+    let head = format!("{}{}", pen.gutter(arm.state), pen.bold(&format!("{:w$}", arm.name())));
+    if arm.state == VerdictState::Invalid {
+        return format!("{head}{:>6}{:>8}{:>11}{:>6}    –", "–", "–", "–", "–");
+    }
+    let time = |us: f64| TERMINAL.time_in(us, unit).replace(' ', "");
+    let mut percentile = |p: P| match arm.latency(p) {
+        Percentile::Value(e) => time(e.value),
+        Percentile::AtLeast { us, .. } => format!("≥{}", time(us)),
+        Percentile::Absent(reason) => {
+            let why = format!("{}: {reason}", p.name());
+            match absent.iter_mut().find(|a| a.0 == why) {
+                Some(known) => known.1.push(arm.name()),
+                None => absent.push((why, vec![arm.name()])),
+            }
+            "–".into()
+        }
+    };
+    let (p50, p99) = (percentile(P::P50), percentile(P::P99));
+    let lag = arm.read_lag(P::P99).map_or("–".into(), time);
+    let age = age(arm, false).map_or("–".into(), |e| time(e.value));
+    let cost = match arm.server_cost() {
+        None => "–".to_string(),
+        Some(e) => {
+            let decimals = estimate_decimals(&e, 6);
+            let bounds = TERMINAL.bounds(&e, decimals).map_or(String::new(), |b| format!("  {b}"));
+            format!("{:<4}{bounds}", TERMINAL.fixed(e.value, decimals))
+        }
+    };
+    format!("{head}{p50:>6}{p99:>8}{lag:>11}{age:>6}    {cost}")
+}
+
+fn notes(case: &Case<'_>, absent: Vec<(String, Vec<&str>)>) -> String {
+    let mut parts = vec![match case.n() {
+        1 => "one start, n = 1: no interval (--repeat 5 gives one)".to_string(),
+        n @ 2..=4 => format!("median of {n} starts, (range)"),
+        n => format!("median of {n} starts, [95 % interval]"),
+    }];
+    for arm in &case.arms {
+        if let Some(one_in) = arm.one_in() {
+            parts.push(format!("{}: of the 1 in {} it showed", arm.name(), TERMINAL.fixed(one_in, 0)));
+        }
+    }
+    for (why, arms) in absent {
+        parts.push(format!("{} {why}", super::super::words::list(&arms)).replace(['\u{202f}', '\u{a0}'], ","));
+    }
+    let no_cost: Vec<&ArmView<'_>> = case.believed().filter(|a| a.server_cost().is_none()).collect();
+    if let Some(first) = no_cost.first() {
+        parts.push(format!("no CPU: {}", first.no_cost()));
+    }
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_all_of_it_fills_the_bar() {
+        assert_eq!(bar(6_000_000, 0, 6_000_000), "█".repeat(20));
+        assert_eq!(bar(5_999_999, 0, 6_000_000), "█".repeat(19) + "▉");
+        assert_eq!(bar(300_000, 5_700_000, 6_000_000), "█".to_string() + &"░".repeat(19));
+        assert_eq!(bar(0, 0, 6), " ".repeat(20));
+    }
+}
