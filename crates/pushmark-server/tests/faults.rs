@@ -2,13 +2,14 @@
 
 mod common;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
-use common::{Server, message, sequences, stamps};
+use common::{Client, Server, message, sequences, stamps};
 use pushmark_model::stamp::Stamp;
 use pushmark_net::Clock;
 use pushmark_server::{Faults, Options};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A server with faults that keeps a truth log.
@@ -58,77 +59,73 @@ impl Truth {
     }
 }
 
-/// Emits `count` messages to five streams; gives what each of them saw once `until` holds for it.
-fn five_streams(
-    faulty: &Faulty,
-    interval_us: u64,
-    count: u64,
-    until: impl Fn(&[Stamp]) -> bool,
-) -> Vec<Vec<Stamp>> {
+/// What five streams saw, what the server says, and what it really did.
+struct Outcome {
+    seen: Vec<Vec<Stamp>>,
+    stats: Value,
+    truth: Truth,
+}
+
+/// Emits `count` messages to five streams; stops the server once its statistics say that all is
+/// done, so that each stream can be read to its end.
+fn five_streams(faulty: Faulty, interval_us: u64, count: u64, done: impl Fn(&Value) -> bool) -> Outcome {
     let mut crowd: Vec<_> = (0..5).map(|_| faulty.server.client()).collect();
     for client in &mut crowd {
         client.subscribe("/stream?channel=a", &[]);
     }
     faulty.server.emit(&["a"], interval_us, &format!(r#","count":{count}"#));
-    crowd
-        .iter_mut()
-        .map(|client| {
-            let mut body = Vec::new();
-            client.stream_while(&mut body, |body| !until(&stamps(body)));
-            stamps(&body)
-        })
-        .collect()
+    let stats = faulty.server.wait_until("it is done", done);
+    let truth = faulty.truth();
+    let read = |mut client: Client| {
+        let mut body = Vec::new();
+        client.stream_while(&mut body, |_| true);
+        stamps(&body)
+    };
+    Outcome { seen: crowd.into_iter().map(read).collect(), stats, truth }
 }
 
-fn saw_last(count: u64) -> impl Fn(&[Stamp]) -> bool {
-    move |stamps| stamps.iter().any(|stamp| stamp.sequence == count - 1)
+/// All of so many ticks were emitted, and with them their passes over.
+fn emitted(count: u64) -> impl Fn(&Value) -> bool {
+    move |stats| stats["emits"]["count"] == count
+}
+
+fn in_all(seen: &[Vec<Stamp>]) -> usize {
+    seen.iter().map(Vec::len).sum()
 }
 
 #[test]
 fn one_in_n_deliveries_is_dropped() {
-    // 5 × 100 deliveries; 7 does not divide 5, so the loss wanders over the streams, and the
-    // 500th is not struck, so every stream sees the last message.
     let faulty = faulty(Faults { drop: "1/7".parse().ok(), ..Faults::default() });
-    let seen =
-        five_streams(&faulty, 300, 100, |stamps| stamps.last().is_some_and(|stamp| stamp.sequence >= 98));
-    faulty.server.wait_until("all are written", |stats| stats["deliveries"] == 500 - 500 / 7);
-    drop(seen);
-    let truth = faulty.truth();
-    assert_eq!((truth.total("dropped"), truth.total("written")), (71, 429));
-    assert_eq!(truth.of("delivery").count(), 429);
+    let Outcome { seen, truth, .. } = five_streams(faulty, 300, 100, emitted(100));
+    assert_eq!((truth.total("dropped"), truth.total("written")), (500 / 7, 500 - 500 / 7));
+    assert_eq!(in_all(&seen), 500 - 500 / 7);
+    assert_eq!(truth.of("delivery").count(), 500 - 500 / 7);
     assert_eq!(truth.of("connection").count(), 5);
 }
 
 #[test]
 fn one_in_n_deliveries_is_made_twice() {
     let faulty = faulty(Faults { dup: "1/10".parse().ok(), ..Faults::default() });
-    let seen = five_streams(&faulty, 300, 100, saw_last(100));
-    // The very last delivery is a double; its second half may come after the look.
-    faulty.server.wait_until("all are written", |stats| stats["deliveries"] == 550);
-    assert!((549..=550).contains(&seen.iter().map(Vec::len).sum::<usize>()));
-    let truth = faulty.truth();
+    let Outcome { seen, truth, .. } = five_streams(faulty, 300, 100, emitted(100));
     assert_eq!((truth.total("duplicated"), truth.total("written")), (50, 550));
+    assert_eq!(in_all(&seen), 550);
 }
 
 #[test]
 fn one_in_n_deliveries_changes_places_with_the_next() {
     let faulty = faulty(Faults { swap: "1/7".parse().ok(), ..Faults::default() });
-    let seen = five_streams(&faulty, 300, 100, |stamps| {
-        stamps.iter().any(|stamp| stamp.sequence >= 98) && stamps.len() >= 98
-    });
-    let swapped: usize =
-        seen.iter().map(|stamps| sequences(stamps).windows(2).filter(|pair| pair[0] > pair[1]).count()).sum();
+    let Outcome { seen, truth, .. } = five_streams(faulty, 300, 100, emitted(100));
+    let mut swapped = 0;
     for stamps in &seen {
-        let mut sorted = sequences(stamps);
-        sorted.sort_unstable();
-        sorted.dedup();
-        assert_eq!(sorted.len(), stamps.len(), "nothing twice");
+        let order = sequences(stamps);
+        swapped += order.windows(2).filter(|pair| pair[0] > pair[1]).count() as u64;
+        let once: BTreeSet<u64> = order.iter().copied().collect();
+        assert_eq!(once.len(), order.len(), "nothing comes twice");
     }
-    let truth = faulty.truth();
-    let (told, written) = (truth.total("swapped"), truth.total("written"));
-    assert_eq!(swapped as u64, told);
-    // 71 are held back; those whose next never came were not written.
-    assert_eq!(written + (71 - told), 500);
+    assert_eq!(swapped, truth.total("swapped"));
+    // Of 71 held back, those whose next never came were not written.
+    assert_eq!(truth.total("written") + (500 / 7 - swapped), 500);
+    assert_eq!(in_all(&seen) as u64, truth.total("written"));
 }
 
 #[test]
@@ -169,9 +166,9 @@ fn deliveries_are_late_by_exactly_what_was_asked() {
     for spec in ["3ms", "table:1ms,2ms,5ms", "bimodal:1ms,6ms,10"] {
         let delay: pushmark_server::faults::Delay = spec.parse().unwrap();
         let faulty = faulty(Faults { delay: Some(delay.clone()), ..Faults::default() });
-        let seen = five_streams(&faulty, 10_000, 20, saw_last(20));
+        let all = |stats: &Value| stats["deliveries"] == 100;
+        let Outcome { seen, truth, .. } = five_streams(faulty, 10_000, 20, all);
         let sent: HashMap<u64, u64> = seen[0].iter().map(|stamp| (stamp.sequence, stamp.sent_us)).collect();
-        let truth = faulty.truth();
         let mut errors: Vec<u64> = truth
             .writes()
             .into_iter()
@@ -193,7 +190,7 @@ fn deliveries_are_late_by_exactly_what_was_asked() {
 fn a_freeze_is_made_up_for_with_the_original_dues() {
     let freeze = "60ms@50ms".parse().ok();
     let faulty = faulty(Faults { freeze, ..Faults::default() });
-    let seen = five_streams(&faulty, 5_000, 40, saw_last(40));
+    let Outcome { seen, stats, .. } = five_streams(faulty, 5_000, 40, emitted(40));
     let stamps = &seen[0];
     let start_us = stamps[0].due_us;
     for (n, stamp) in stamps.iter().enumerate() {
@@ -204,7 +201,7 @@ fn a_freeze_is_made_up_for_with_the_original_dues() {
     let late: Vec<&Stamp> = stamps.iter().filter(|s| s.sent_us > s.due_us + 5_000).collect();
     assert!(late.len() >= 10, "{} were late", late.len());
     assert!(stamps[12].sent_us >= thaw_us, "nothing is sent in the freeze");
-    assert_eq!(faulty.server.stats()["emits"]["skipped"], 0);
+    assert_eq!(stats["emits"]["skipped"], 0);
 }
 
 #[test]
@@ -215,7 +212,7 @@ fn late_ticks_are_skipped_only_when_asked() {
     client.subscribe("/stream?channel=a", &[]);
     server.emit(&["a"], 5_000, r#","count":30"#);
     let mut body = Vec::new();
-    client.stream_while(&mut body, |body| !saw_last(30)(&stamps(body)));
+    client.stream_while(&mut body, |body| stamps(body).iter().all(|stamp| stamp.sequence < 29));
     let skipped = server.stats()["emits"]["skipped"].as_u64().unwrap();
     assert!(skipped >= 8, "{skipped}");
     assert_eq!(stamps(&body).len() as u64 + skipped, 30, "every tick is emitted or counted");
@@ -224,9 +221,8 @@ fn late_ticks_are_skipped_only_when_asked() {
 #[test]
 fn emitters_fall_silent_without_a_word() {
     let faulty = faulty(Faults { stop_emitters_after: Some(5), ..Faults::default() });
-    let seen = five_streams(&faulty, 1_000, 1_000, saw_last(5));
+    let Outcome { seen, stats, .. } = five_streams(faulty, 1_000, 1_000, emitted(5));
     assert_eq!(sequences(&seen[0]), [0, 1, 2, 3, 4]);
-    let stats = faulty.server.stats();
     assert_eq!((&stats["emitters"], &stats["emits"]["count"]), (&1.into(), &5.into()));
 }
 
@@ -283,7 +279,7 @@ fn connections_are_reset_between_publications() {
     faulty.server.emit(&["a"], 10_000, r#","count":10"#);
     for (n, client) in crowd.iter_mut().enumerate() {
         let mut body = Vec::new();
-        let survives = client.stream_while(&mut body, |body| !saw_last(10)(&stamps(body)));
+        let survives = client.stream_while(&mut body, |body| stamps(body).len() < 10);
         // Connections 2, 4 and 6.
         assert_eq!(survives, n % 2 == 0, "client {n}");
         let seen = stamps(&body).len();
