@@ -231,13 +231,15 @@ impl Report {
         let theme = if colors { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_links(false)
-            .with_context_lines(0)
+            .with_context_lines(1)
             .with_width(width)
             .without_syntax_highlighting();
-        // A tab is as wide as the mark below it assumes.
         let source = NamedSource::new(&self.file, self.text.clone());
         let mut out = String::new();
-        for error in &self.errors {
+        for (i, error) in self.errors.iter().enumerate() {
+            if i > 0 {
+                out.push('\n');
+            }
             let shown = Shown { error, file: &self.file, source: &source };
             handler.render_report(&mut out, &shown).expect("writing to memory");
         }

@@ -238,7 +238,8 @@ fn matches(
     use serde_json::Value;
     let fail = |why: String| Err(format!("{at}: {why}"));
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-        let target = root.pointer(reference.trim_start_matches('#')).expect("a reference that leads somewhere");
+        let target =
+            root.pointer(reference.trim_start_matches('#')).expect("a reference that leads somewhere");
         return matches(value, target, root, at);
     }
     for any in ["anyOf", "oneOf"] {

@@ -435,6 +435,7 @@ fn thresholds(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
             Ok(_) => {}
             Err(ExpressionError::Metric { found, nearest }) => errors.push(
                 ScenarioError::at(key, format!("there is no metric `{found}`"))
+                    .on_key()
                     .found(format!("`{found}`"))
                     .nearest(nearest)
                     .accepted("a metric such as delivery.p99, delivery.missing, connect.failed or published.lag.p99"),

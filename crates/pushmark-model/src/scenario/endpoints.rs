@@ -91,7 +91,7 @@ impl Compiler<'_> {
         let mut places: Vec<&Place> = url.path.places().collect();
         places.extend(headers.iter().flat_map(|(_, value)| value.places()));
         places.extend(after_open.iter().flat_map(Template::places));
-        self.subscribe_places(&url_key, transport, &cursor, &places);
+        self.subscribe_places(&url_key, transport, template.cursor.is_some(), &places);
         if let Some(peer) = &peer
             && !peer.names(&Place::Message)
         {
@@ -305,7 +305,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn subscribe_places(&mut self, key: &str, transport: Transport, cursor: &Cursor, places: &[&Place]) {
+    fn subscribe_places(&mut self, key: &str, transport: Transport, has_cursor: bool, places: &[&Place]) {
         let k = self.scenario.subscriptions.per_connection;
         let (one, all) = (places.contains(&&Place::Channel), places.contains(&&Place::Channels));
         if k > 1 && one {
@@ -327,7 +327,7 @@ impl Compiler<'_> {
             );
         }
         self.refuse(key, places, &Place::Message, "a subscription has no message", "{channel}, {channels}");
-        if !transport.is_push() && *cursor == Cursor::None && places.contains(&&Place::Cursor) {
+        if !transport.is_push() && !has_cursor && places.contains(&&Place::Cursor) {
             self.errors.push(
                 ScenarioError::at(key, "{cursor} is used, but nothing says where it comes from")
                     .found("{cursor}")

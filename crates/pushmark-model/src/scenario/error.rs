@@ -22,6 +22,8 @@ pub struct ScenarioError {
     pub flag: Option<String>,
     /// What to do.
     pub help: Option<String>,
+    /// The key itself is wrong, not its value.
+    pub on_key: bool,
 }
 
 impl ScenarioError {
@@ -55,6 +57,13 @@ impl ScenarioError {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> ScenarioError {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says that the key is wrong, not its value.
+    #[must_use]
+    pub fn on_key(mut self) -> ScenarioError {
+        self.on_key = true;
         self
     }
 

@@ -6,6 +6,7 @@ use super::endpoints::{Compiler, Endpoints};
 use super::error::ScenarioError;
 use super::load::{Backoff, Load, Pace, Phase};
 use super::publisher::{Publisher, PublisherMode};
+use super::target::SubscribeTemplate;
 use crate::draw::{Draw, Purpose};
 use crate::plan::{
     ArmPlan, Mode, Phases, Plan, PollPlan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions,
@@ -65,7 +66,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         let key = format!("target.subscribe.{transport}");
         let template = endpoints.subscribe.of(*transport).expect("only transports that have one");
         let Some(subscribe) = compiler.subscribe(&key, *transport, template) else { continue };
-        columns(&key, &subscribe, context.clients, &mut compiler.errors);
+        columns(&key, template, &subscribe, context.clients, &mut compiler.errors);
         if mode == Some(Mode::Peer) && subscribe.peer.is_none() {
             compiler.errors.push(no_peer_text(&key));
         }
@@ -169,6 +170,7 @@ fn nothing_published(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
             format!("thresholds.{metric:?}"),
             format!("nothing is published, so `{metric}` is never measured"),
         )
+        .on_key()
         .found(format!("`{metric}`"))
         .accepted("observed.messages, observed.gap.p99, connect.failed, connections.lost and the like")
         .help("to measure deliveries, say how to publish: [target.publish] with a url")
@@ -178,23 +180,30 @@ fn nothing_published(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
 /// Columns that a template names must be in the clients' table.
 fn columns(
     key: &str,
+    template: &SubscribeTemplate,
     subscribe: &Subscribe,
     clients: Option<&ClientFields>,
     errors: &mut Vec<ScenarioError>,
 ) {
     let Some(clients) = clients else { return };
-    let headers = subscribe.headers.iter().map(|(_, value)| value);
-    let templates: Vec<&Template> =
-        std::iter::once(&subscribe.path).chain(headers).chain(&subscribe.after_open).collect();
-    for place in templates.iter().flat_map(|template| template.places()) {
-        let Place::ClientField(name) = place else { continue };
-        if !clients.columns.contains(name) {
-            errors.push(
-                ScenarioError::at(key, format!("the clients' file has no column `{name}`"))
-                    .found(format!("{{client.{name}}}"))
-                    .accepted(clients.columns.join(", "))
-                    .nearest(super::nearest(name, clients.columns.iter().map(String::as_str))),
-            );
+    let headers = subscribe.headers.iter().map(|(name, value)| {
+        let table = if template.headers.contains_key(name) { key } else { "target" };
+        (format!("{table}.headers.{}", super::source::join(&[name])), value)
+    });
+    let messages =
+        subscribe.after_open.iter().enumerate().map(|(i, text)| (format!("{key}.after_open[{i}]"), text));
+    for (key, text) in std::iter::once((format!("{key}.url"), &subscribe.path)).chain(headers).chain(messages)
+    {
+        for place in text.places() {
+            let Place::ClientField(name) = place else { continue };
+            let error = ScenarioError::at(&key, format!("the clients' file has no column `{name}`"))
+                .found(format!("{{client.{name}}}"))
+                .accepted(clients.columns.join(", "))
+                .nearest(super::nearest(name, clients.columns.iter().map(String::as_str)));
+            // A header shared by all transports is wrong once.
+            if !clients.columns.contains(name) && !errors.contains(&error) {
+                errors.push(error);
+            }
         }
     }
 }

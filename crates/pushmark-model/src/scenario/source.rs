@@ -105,7 +105,7 @@ pub fn read<T: DeserializeOwned>(
     }
     let (mut root, syntax) = DeTable::parse_recoverable(text);
     if !syntax.is_empty() {
-        return Err(syntax.iter().take(ERRORS_MAX).map(syntax_error).collect());
+        return Err(syntax.iter().take(ERRORS_MAX).map(|error| syntax_error(text, error)).collect());
     }
     let mut source = Source { text_len: text.len(), ..Source::default() };
     let mut errors = Vec::new();
@@ -131,12 +131,23 @@ pub fn read<T: DeserializeOwned>(
     Err(errors)
 }
 
-fn syntax_error(error: &toml::de::Error) -> ScenarioError {
+fn syntax_error(text: &str, error: &toml::de::Error) -> ScenarioError {
     let mut sentence = error.message().trim().replace('\n', ", ");
     if sentence.is_empty() {
         sentence = "this is not TOML".to_owned();
     }
-    ScenarioError { span: error.span(), ..ScenarioError::at("", format!("not TOML: {sentence}")) }
+    // What ends too early is marked at its last character.
+    let span = error.span().map(|span| {
+        let before = text.get(..span.start).and_then(|before| before.trim_end().chars().next_back());
+        match before.filter(|_| span.is_empty()) {
+            Some(last) => {
+                let end = text[..span.start].trim_end().len();
+                end - last.len_utf8()..end
+            }
+            None => span,
+        }
+    });
+    ScenarioError { span, ..ScenarioError::at("", format!("not TOML: {sentence}")) }
 }
 
 impl Source {
@@ -145,7 +156,7 @@ impl Source {
         let Some(mut path) = path_of(&error.key) else { return error };
         while !path.is_empty() {
             if let Some(entry) = self.entries.iter().find(|e| e.path == path) {
-                let span = if entry.is_table { &entry.key } else { &entry.value };
+                let span = if entry.is_table || error.on_key { &entry.key } else { &entry.value };
                 (error.span, error.flag) = self.place(span.clone());
                 return error;
             }
@@ -264,7 +275,7 @@ impl Source {
             ScenarioError::at(missing, format!("{table} needs the key `{word}`"))
         } else {
             let found = found_text(text, overrides, &self.flags, &span).unwrap_or(what);
-            let accepted = if expected.is_empty() { message } else { plain(expected) };
+            let accepted = plain(if expected.is_empty() { message } else { expected });
             ScenarioError::at(&key, format!("`{}` cannot be {found}", named(&path)))
                 .found(found)
                 .accepted(accepted)
@@ -301,7 +312,7 @@ fn plain(expected: &str) -> &str {
         "a sequence" => "a list",
         "a map" => "a table",
         other if other.starts_with("struct ") => "a table",
-        other if other.starts_with("IP") => "an IP address in quotes",
+        other if other.contains("IP address") => "an IP address in quotes",
         other => other,
     }
 }
