@@ -494,6 +494,23 @@ rate = "0/s""#
 }
 
 #[test]
+fn a_rate_beyond_the_grain_of_stamps() {
+    insta::assert_snapshot!(builtin("[publisher]\nrate = 2e6"), @r##"
+    $ pushmark run
+      × stamps and emitters count whole microseconds
+       ╭─[s.toml:2:8]
+     1 │ [publisher]
+     2 │ rate = 2e6
+       ·        ─┬─
+       ·         ╰── found 2000000/s
+     3 │ [target]
+       ╰────
+      help: accepted: at most 1000000/s on a channel
+            spread a higher rate over more channels
+    "##);
+}
+
+#[test]
 fn a_negative_rate() {
     insta::assert_snapshot!(builtin("[publisher]\nrate = -3"), @r##"
     $ pushmark run

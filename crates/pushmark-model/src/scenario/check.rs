@@ -19,6 +19,9 @@ const CONNECTIONS_MAX: u64 = 10_000_000;
 /// Largest payload.
 const SIZE_MAX: u64 = 16 << 20;
 
+/// Highest rate of a channel, per second: its interval is 1 µs.
+const RATE_MAX: f64 = 1e6;
+
 /// Most generator threads.
 const THREADS_MAX: u32 = 1_024;
 
@@ -348,6 +351,14 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
         at_least_one("publisher.count", 0, errors);
     }
     size("publisher.size", p.size, errors);
+    if p.rate.0 > RATE_MAX {
+        errors.push(
+            ScenarioError::at("publisher.rate", "stamps and emitters count whole microseconds")
+                .found(p.rate)
+                .accepted("at most 1000000/s on a channel")
+                .help("spread a higher rate over more channels"),
+        );
+    }
     if p.mode == PublisherMode::Emitter && p.arrivals == Arrivals::Poisson {
         errors.push(
             ScenarioError::at("publisher.arrivals", "an emitter publishes at a constant interval")
