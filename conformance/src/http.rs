@@ -1,0 +1,86 @@
+//! One request and its answer, through the machine that publishes.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use pushmark_proto::client::{Exchange, ExchangeEvent, Request};
+
+use crate::PATIENCE;
+
+/// An answer, whole.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// As sent.
+    pub status: u16,
+    /// Name and value, as sent.
+    pub headers: Vec<(String, String)>,
+    /// Its content.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The first value of a field.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let named = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| &value[..])
+    }
+
+    /// The content as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// Gets.
+pub fn get(address: SocketAddr, target: &str) -> Answer {
+    ask(address, "GET", target, "", &[])
+}
+
+/// Posts plain text.
+pub fn post(address: SocketAddr, target: &str, body: &[u8]) -> Answer {
+    ask(address, "POST", target, "Content-Type: text/plain\r\n", body)
+}
+
+/// Asks on a connection of its own.
+///
+/// # Panics
+/// If no whole answer comes.
+pub fn ask(address: SocketAddr, method: &str, target: &str, headers: &str, body: &[u8]) -> Answer {
+    let authority = address.to_string();
+    let headers = format!("{headers}Connection: close\r\n");
+    let request = Request { method, target, authority: &authority, headers: &headers, body };
+    let mut exchange = Exchange::default();
+    let mut out = Vec::new();
+    exchange.write_request(&request, &mut out);
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+    stream.write_all(&out).expect("a request can be written");
+
+    let mut answer = Answer::default();
+    let mut input = Vec::new();
+    loop {
+        let mut rest = &mut input[..];
+        while let Some(event) = exchange.handle_input(&mut rest).expect("an answer in HTTP/1.1") {
+            match event {
+                ExchangeEvent::Head(head) => {
+                    answer.status = head.status;
+                    let text = |value| String::from_utf8_lossy(value).into_owned();
+                    answer.headers =
+                        head.headers.iter().map(|(name, value)| (name.to_owned(), text(value))).collect();
+                }
+                ExchangeEvent::Data(data) => answer.body.extend_from_slice(data),
+                ExchangeEvent::End { .. } => return answer,
+            }
+        }
+        let left = rest.len();
+        input.drain(..input.len() - left);
+        let mut buffer = [0; 16 * 1024];
+        match stream.read(&mut buffer).expect("an answer within the timeout") {
+            0 => {
+                exchange.handle_eof().expect("a whole answer");
+                return answer;
+            }
+            n => input.extend_from_slice(&buffer[..n]),
+        }
+    }
+}

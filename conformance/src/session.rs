@@ -1,0 +1,203 @@
+//! One client conversation over a blocking socket: what the driver does for a crowd, for one.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use pushmark_proto::Failure;
+use pushmark_proto::client::{Client, Config, Event, Request, Transport};
+
+use crate::PATIENCE;
+
+/// What was heard, owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// An answer's head was accepted.
+    Opened(u16),
+    /// The ready text came.
+    Ready,
+    /// A whole message. Streams have none, and give each piece that was read.
+    Message(Vec<u8>),
+    /// A polled answer is complete.
+    Answered(u16),
+    /// A comment of an event stream.
+    Comment,
+    /// The pause an event stream wishes for, in ms.
+    Retry(u64),
+    /// A pong.
+    Pong,
+    /// An orderly end.
+    Closed(Option<u16>),
+}
+
+/// A session with its connection.
+#[derive(Debug)]
+pub struct Session {
+    /// The conversation.
+    pub client: Client,
+    config: Config,
+    address: SocketAddr,
+    stream: TcpStream,
+    input: Vec<u8>,
+    message: Vec<u8>,
+}
+
+impl Session {
+    /// Connects; nothing is asked yet.
+    ///
+    /// # Panics
+    /// If nobody listens.
+    pub fn connect(address: SocketAddr, config: Config) -> Session {
+        Session {
+            client: Client::new(&config, 7),
+            config,
+            address,
+            stream: connect(address),
+            input: Vec::new(),
+            message: Vec::new(),
+        }
+    }
+
+    /// Connects and asks for `target`.
+    pub fn open(address: SocketAddr, config: Config, target: &str) -> Session {
+        let mut session = Session::connect(address, config);
+        session.ask(target, "");
+        session
+    }
+
+    /// Writes a request, on a new connection where the old one cannot carry it.
+    pub fn ask(&mut self, target: &str, headers: &str) {
+        let mut out = Vec::new();
+        let authority = self.address.to_string();
+        let request = Request { headers, ..Request::get(target, &authority) };
+        self.client.write_request(&self.config, &request, &mut out);
+        self.write(&out);
+    }
+
+    /// Connects anew; what the session resumes with is kept.
+    pub fn reconnect(&mut self) {
+        self.client.connection_lost();
+        self.stream = connect(self.address);
+        self.input.clear();
+    }
+
+    /// Sends a WebSocket text.
+    pub fn write_text(&mut self, payload: &[u8]) -> bool {
+        let mut out = Vec::new();
+        let written = self.client.write_text(payload, &mut out);
+        self.write(&out);
+        written
+    }
+
+    /// Sends a WebSocket ping.
+    pub fn write_ping(&mut self, payload: &[u8]) {
+        let mut out = Vec::new();
+        self.client.write_ping(payload, &mut out);
+        self.write(&out);
+    }
+
+    /// Sends a WebSocket Close.
+    pub fn write_close(&mut self, code: u16) {
+        let mut out = Vec::new();
+        self.client.write_close(code, &mut out);
+        self.write(&out);
+    }
+
+    /// What is heard next. Events are pulled one at a time, so that what the caller writes in
+    /// answer to one stands before what the next one makes the conversation write.
+    ///
+    /// # Panics
+    /// If nothing comes.
+    pub fn next(&mut self) -> Result<Heard, Failure> {
+        loop {
+            if let Some(heard) = self.pull()? {
+                return Ok(heard);
+            }
+            let mut buffer = [0; 16 * 1024];
+            match self.stream.read(&mut buffer) {
+                Ok(0) => {
+                    let Some(event) = self.client.handle_eof(&self.config)? else {
+                        return Err(Failure::ClosedEarly);
+                    };
+                    if let Some(heard) = note(&self.config, &mut self.message, event) {
+                        return Ok(heard);
+                    }
+                }
+                Ok(n) => self.input.extend_from_slice(&buffer[..n]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(Failure::ClosedEarly),
+                Err(error) => panic!("nothing from {}: {error}", self.address),
+            }
+        }
+    }
+
+    /// The next message, other things passed over.
+    ///
+    /// # Panics
+    /// If the conversation fails or ends first.
+    pub fn message(&mut self) -> String {
+        loop {
+            match self.next() {
+                Ok(Heard::Message(message)) => return String::from_utf8_lossy(&message).into_owned(),
+                Ok(Heard::Closed(code)) => panic!("closed with {code:?} before the message"),
+                Ok(_) => {}
+                Err(failure) => panic!("failed before the message: {failure}"),
+            }
+        }
+    }
+
+    /// Reads until the peer has closed, without looking.
+    pub fn drain(&mut self) {
+        let mut buffer = [0; 16 * 1024];
+        while self.stream.read(&mut buffer).is_ok_and(|n| n > 0) {}
+    }
+
+    /// The next thing that what was read has to say.
+    fn pull(&mut self) -> Result<Option<Heard>, Failure> {
+        let mut input = std::mem::take(&mut self.input);
+        let mut rest = &mut input[..];
+        let mut out = Vec::new();
+        let mut outcome = Ok(None);
+        while let Ok(None) = outcome {
+            match self.client.handle_input(&self.config, &mut rest, &mut out) {
+                Ok(Some(event)) => outcome = Ok(note(&self.config, &mut self.message, event)),
+                Ok(None) => break,
+                Err(failure) => outcome = Err(failure),
+            }
+        }
+        let left = rest.len();
+        input.drain(..input.len() - left);
+        self.input = input;
+        self.write(&out);
+        outcome
+    }
+
+    fn write(&mut self, out: &[u8]) {
+        // A peer that is gone is told by the next read.
+        let _ = self.stream.write_all(out);
+    }
+}
+
+/// Owns an event; the pieces of a message are put together.
+fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Heard> {
+    Some(match event {
+        Event::Opened { status, .. } => Heard::Opened(status),
+        Event::Ready => Heard::Ready,
+        Event::Data(data) if config.transport == Transport::Stream => Heard::Message(data.to_vec()),
+        Event::Data(data) => {
+            message.extend_from_slice(data);
+            return None;
+        }
+        Event::MessageEnd | Event::Heartbeat => Heard::Message(std::mem::take(message)),
+        Event::Answered { status, .. } => Heard::Answered(status),
+        Event::Retry(ms) => Heard::Retry(ms),
+        Event::Comment => Heard::Comment,
+        Event::Pong => Heard::Pong,
+        Event::Closed { code } => Heard::Closed(code),
+    })
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+    stream.set_nodelay(true).expect("the algorithm of Nagle can be switched off");
+    stream
+}

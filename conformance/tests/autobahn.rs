@@ -1,0 +1,78 @@
+//! The Autobahn cases against our framing as a server, as a client, and against the client
+//! conversation that the driver runs.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use conformance::session::{Heard, Session};
+use conformance::{echo, kosoku, ports, process::Process, tools, wait};
+use pushmark_proto::client::{Config, Transport};
+
+fn assert_expected(section: &str, reports: &Path) {
+    let deviations = kosoku::deviations(section, reports);
+    assert!(deviations.is_empty(), "{}", deviations.join("\n"));
+}
+
+#[test]
+fn a_server_on_our_framing_behaves_as_the_cases_expect() {
+    if !tools::present(&["kosoku"]) {
+        return;
+    }
+    let reports = tempfile::tempdir().expect("a folder");
+    let address = echo::serve().to_string();
+    // It exits with 1 where a case failed; the expectations judge.
+    let output = kosoku::command("fuzzingclient", reports.path(), &[], &address).output();
+    let output = output.expect("kosoku runs");
+    assert!(reports.path().join("index.json").exists(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_expected("server", reports.path());
+}
+
+#[test]
+fn a_client_on_our_framing_behaves_as_the_cases_expect() {
+    run_clients("client", &[], |address, target| {
+        // A case that ends the connection its own way is judged by the other side.
+        let _ = echo::connect(address, target, |_| {});
+    });
+}
+
+#[test]
+fn the_client_conversation_behaves_as_the_cases_expect() {
+    // It hears binary messages, but writes text only.
+    let binary = ["1.2.*"];
+    run_clients("conversation", &binary, |address, target| {
+        let mut config = Config::new(Transport::WebSocket);
+        config.message_max = 64 << 20;
+        let mut session = Session::open(address, config, target);
+        loop {
+            match session.next() {
+                Ok(Heard::Message(message)) => drop(session.write_text(&message)),
+                Ok(_) => {}
+                Err(_) => return session.drain(),
+            }
+        }
+    });
+}
+
+/// Starts the fuzzing server and runs a client for each of its cases.
+fn run_clients(section: &str, excluded: &[&str], client: impl Fn(SocketAddr, &str)) {
+    if !tools::present(&["kosoku"]) {
+        return;
+    }
+    let reports = tempfile::tempdir().expect("a folder");
+    let address = ports::free();
+    let mut command = kosoku::command("fuzzingserver", reports.path(), excluded, &address.to_string());
+    let mut server = Process::start(&mut command);
+    let count: u32 = wait::until("the number of cases", || {
+        let mut count = None;
+        let _ = echo::connect(address, "/getCaseCount", |text| {
+            count = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        });
+        count
+    });
+    for case in 1..=count {
+        client(address, &format!("/runCase?case={case}&agent=pushmark"));
+    }
+    let _ = echo::connect(address, "/updateReports?agent=pushmark", |_| {});
+    wait::until("the reports", || (server.ended() && reports.path().join("index.json").exists()).then_some(()));
+    assert_expected(section, reports.path());
+}
