@@ -10,7 +10,7 @@ pub mod hlog;
 mod id;
 pub mod index;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod utc;
 
 pub use draft::Draft;

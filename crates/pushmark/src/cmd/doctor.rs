@@ -1,0 +1,80 @@
+//! `pushmark doctor [SCENARIO]`: what this machine can hold, and what to change.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use pushmark_model::plan::{ArmPlan, Plan};
+use pushmark_model::scenario::Override;
+
+use super::output::{Format, print};
+use crate::doctor;
+use crate::exit::{Ending, Exit};
+use crate::preflight::{Machine, Need, examine};
+use crate::progress::screen::Screen;
+use crate::scenario_file::{self, Asked, Report};
+use crate::server::registry::Registry;
+use crate::store::RESULTS;
+
+/// The crowd that is checked where no scenario is given.
+const CROWD: u64 = 10_000;
+
+/// Checks this machine: limits, ports, memory, cores, timers, clocks, disk.
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArgs {
+    /// Scenario to check for; without one: 10,000 connections on this machine.
+    pub scenario: Option<String>,
+    /// Sets a key of the scenario.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Connections instead of the scenario's.
+    #[arg(short = 'c', long, value_name = "N")]
+    pub connections: Option<u64>,
+    /// Folder of reference servers (else PUSHMARK_SERVERS, else the nearest parent).
+    #[arg(long, value_name = "DIR")]
+    pub servers: Option<PathBuf>,
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Runs the command. Exit 4 if the scenario would be refused.
+pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
+    let mut need = match &args.scenario {
+        Some(_) => need_of_scenario(args)?,
+        None => Need::of_crowd(CROWD),
+    };
+    if let Some(connections) = args.connections {
+        need = need.scaled_to(connections);
+    }
+    let machine = Machine::measured(Path::new(RESULTS));
+    let findings = examine(&need, &machine);
+    match args.format {
+        Format::Text => print(&doctor::text(&findings, &need, &machine, &Screen::of_stdout()))?,
+        Format::Json => print(&format!("{:#}\n", doctor::json(&findings, &need, &machine)))?,
+    }
+    Ok(doctor::exit(&findings))
+}
+
+fn need_of_scenario(args: &DoctorArgs) -> anyhow::Result<Need> {
+    let usage = |report: Report| {
+        let screen = Screen::of_stderr();
+        Ending::error(Exit::Usage, report.render(screen.colours, screen.columns.unwrap_or(80)))
+    };
+    let overrides: Result<Vec<Override>, _> = args.set.iter().map(|text| Override::set(text)).collect();
+    let overrides = overrides.map_err(|error| Ending::error(Exit::Usage, error.to_string()))?;
+    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let asked = Asked::argument(args.scenario.as_deref(), &[]);
+    let plan = scenario_file::load(&asked, &overrides, &registry).and_then(|loaded| loaded.plan(0));
+    let plan = plan.map_err(usage)?;
+    Ok(Need::of(&plan, runs_here(&plan)))
+}
+
+/// Whether the target is on this host: a server we start, or an address of the loopback device.
+pub fn runs_here(plan: &Plan) -> bool {
+    let is_local = |arm: &ArmPlan| {
+        let host = &arm.subscribe.host;
+        let address = host.parse::<std::net::IpAddr>();
+        arm.subscribe.port.is_none() || host == "localhost" || address.is_ok_and(|a| a.is_loopback())
+    };
+    plan.arms.iter().any(is_local)
+}

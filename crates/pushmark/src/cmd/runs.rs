@@ -1,0 +1,241 @@
+//! `pushmark runs list|show|query|rm`: the runs kept in a folder of results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::output::{Format, print};
+use crate::exit::{Ending, Exit};
+use crate::store::{self, Index, RESULTS};
+
+/// What is asked of the kept runs.
+#[derive(Args, Clone, Debug)]
+pub struct RunsArgs {
+    /// Folder of results.
+    #[arg(short = 'o', long = "results", default_value = RESULTS, value_name = "DIR", global = true)]
+    pub results: PathBuf,
+    /// What to do.
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What can be done with kept runs.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Action {
+    /// Lists them, oldest first.
+    List {
+        /// Form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Shows one: by id, its begin, its last four characters, or the scenario's name.
+    Show {
+        /// The run; of several with a name the newest.
+        run: String,
+        /// Form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Runs one SELECT over the tables runs, arms and thresholds.
+    Query {
+        /// The statement.
+        sql: String,
+        /// Form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: TableFormat,
+    },
+    /// Removes runs with their folders.
+    Rm {
+        /// The runs, each by its id, its begin, or its last four characters.
+        #[arg(required = true)]
+        runs: Vec<String>,
+    },
+}
+
+/// The form of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// For a person.
+    #[default]
+    Text,
+    /// A list of objects.
+    Json,
+    /// With a header.
+    Csv,
+}
+
+/// Runs the command.
+pub fn run(args: &RunsArgs) -> anyhow::Result<Exit> {
+    let results = &args.results;
+    if !results.is_dir() {
+        let message = format!("{} does not exist: no run is kept there", results.display());
+        return Err(Ending::error(Exit::Usage, message));
+    }
+    match &args.action {
+        Action::List { format } => print(&list(results, *format)?)?,
+        Action::Show { run, format } => print(&show(results, run, *format)?)?,
+        Action::Query { sql, format } => print(&query(results, sql, *format)?)?,
+        Action::Rm { runs } => print(&remove(results, runs)?)?,
+    }
+    Ok(Exit::Pass)
+}
+
+fn list(results: &Path, format: Format) -> anyhow::Result<String> {
+    const SQL: &str = "SELECT id, verdict, (SELECT count(*) FROM arms WHERE run = id) AS arms, \
+        (SELECT count(*) FROM thresholds WHERE run = id AND NOT ok) AS failed FROM runs ORDER BY id";
+    let answer = Index::query(results, SQL)?;
+    Ok(match format {
+        Format::Text => answer.text(),
+        Format::Json => format!("{:#}\n", answer.json()),
+    })
+}
+
+fn show(results: &Path, key: &str, format: Format) -> anyhow::Result<String> {
+    let mut index = Index::open(results)?;
+    index.follow()?;
+    let (id, folder) = index.find(key)?.pop().ok_or_else(|| unknown(results, key))?;
+    if format == Format::Json {
+        let path = folder.join("run.json");
+        return fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
+    }
+    let (run, _) = store::load(&folder)?;
+    let mut text = format!("{id}\n{}\n{}\n\n", folder.display(), run.command);
+    text.push_str(&format!("{}\n", run.verdict.state.name()));
+    for reason in &run.verdict.reasons {
+        text.push_str(&format!("  seen  {}\n  why   {}\n  try   {}\n", reason.seen, reason.why, reason.try_));
+    }
+    // The id came out of the index; its quotes are doubled all the same.
+    let quoted = id.replace('\'', "''");
+    let arms = format!(
+        "SELECT transport, target, outcome, verdict, intended, delivered, late, missing, superseded, \
+         p50_us, p99_us, read_lag_p99_us, server_cpu_us FROM arms WHERE run = '{quoted}' ORDER BY transport"
+    );
+    text.push_str(&format!("\n{}", Index::query(results, &arms)?.text()));
+    for threshold in &run.thresholds {
+        let word = if threshold.ok { "pass" } else { "FAIL" };
+        text.push_str(&format!("\n{word}  {} {}", threshold.arm, threshold.expression));
+    }
+    Ok(text.trim_end().to_string() + "\n")
+}
+
+fn query(results: &Path, sql: &str, format: TableFormat) -> anyhow::Result<String> {
+    let answer =
+        Index::query(results, sql).map_err(|error| Ending::error(Exit::Usage, format!("{error:#}")))?;
+    Ok(match format {
+        TableFormat::Text => answer.text(),
+        TableFormat::Json => format!("{:#}\n", answer.json()),
+        TableFormat::Csv => answer.csv()?,
+    })
+}
+
+/// Removes all or, if one of the keys is unclear, none.
+fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
+    let mut index = Index::open(results)?;
+    index.follow()?;
+    let mut doomed = Vec::new();
+    for key in keys {
+        let mut found = index.find(key)?;
+        match found.len() {
+            0 => return Err(unknown(results, key)),
+            1 => doomed.append(&mut found),
+            several => {
+                let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
+                let message = format!("{key} names {several} runs; name one of\n  {}", ids.join("\n  "));
+                return Err(Ending::error(Exit::Usage, message));
+            }
+        }
+    }
+    doomed.sort();
+    doomed.dedup();
+    let mut text = String::new();
+    for (id, folder) in doomed {
+        // Out of sight in one step: an interrupted removal leaves no half of a run.
+        let hidden = folder.with_file_name(format!(".{id}.removed.partial"));
+        fs::rename(&folder, &hidden).with_context(|| format!("cannot remove {}", folder.display()))?;
+        fs::remove_dir_all(&hidden).with_context(|| format!("cannot remove {}", hidden.display()))?;
+        index.remove(&id)?;
+        text.push_str(&format!("removed {}\n", folder.display()));
+    }
+    Ok(text)
+}
+
+fn unknown(results: &Path, key: &str) -> anyhow::Error {
+    let message = format!("no run in {} is called {key}; pushmark runs list shows them", results.display());
+    Ending::error(Exit::Usage, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Kept, testing};
+
+    fn keep(results: &Path, id: &str) {
+        let run = testing::run(id);
+        store::save(&Kept { run: &run, windows: &[], report_html: None }, &[results.join(id)]).unwrap();
+    }
+
+    fn two() -> tempfile::TempDir {
+        let results = tempfile::tempdir().unwrap();
+        keep(results.path(), "20261121T200412Z-fan-out-k3f9");
+        keep(results.path(), "20261121T200500Z-fan-out-m2x7");
+        results
+    }
+
+    #[test]
+    fn runs_are_listed() {
+        let results = two();
+        insta::assert_snapshot!(list(results.path(), Format::Text).unwrap(), @"
+        id                             verdict  arms  failed
+        20261121T200412Z-fan-out-k3f9  valid       2       1
+        20261121T200500Z-fan-out-m2x7  valid       2       1
+        ");
+    }
+
+    #[test]
+    fn one_is_shown_by_its_last_characters() {
+        let results = two();
+        let text = show(results.path(), "k3f9", Format::Text).unwrap();
+        let text = text.replace(results.path().to_str().unwrap(), "results");
+        insta::assert_snapshot!(text, @"
+        20261121T200412Z-fan-out-k3f9
+        results/20261121T200412Z-fan-out-k3f9
+        pushmark run
+
+        valid
+
+        transport  target   outcome   verdict  intended  delivered  late  missing  superseded  p50_us  p99_us  read_lag_p99_us  server_cpu_us
+        sse        builtin  degraded  valid        1000        998     0        2           0     500     990  –                        40000
+        websocket  builtin  held      valid        1000       1000     0        0           0     500     990  –                        40000
+
+        FAIL  sse delivery.missing == 0
+        ");
+        assert!(show(results.path(), "fan-out", Format::Json).unwrap().contains("m2x7"), "the newest");
+        let error = show(results.path(), "nope", Format::Text).unwrap_err();
+        assert_eq!(Ending::exit_of(&error), Exit::Usage);
+    }
+
+    #[test]
+    fn removal_is_of_all_or_none() {
+        let results = two();
+        let keys = |keys: &[&str]| keys.iter().map(|k| k.to_string()).collect::<Vec<_>>();
+        assert!(remove(results.path(), &keys(&["k3f9", "nope"])).is_err());
+        let error = remove(results.path(), &keys(&["fan-out"])).unwrap_err();
+        assert!(error.to_string().starts_with("fan-out names 2 runs"), "{error}");
+        assert_eq!(store::find_runs(results.path()).len(), 2);
+        let text = remove(results.path(), &keys(&["k3f9", "20261121T200412Z-fan-out-k3f9"])).unwrap();
+        assert_eq!(text.lines().count(), 1);
+        assert_eq!(store::find_runs(results.path()), [results.path().join("20261121T200500Z-fan-out-m2x7")]);
+        let left = query(results.path(), "SELECT count(*) AS n FROM runs", TableFormat::Csv).unwrap();
+        assert_eq!(left, "n\n1\n");
+    }
+
+    #[test]
+    fn a_wrong_query_is_the_users_error() {
+        let error = query(two().path(), "SELEKT", TableFormat::Text).unwrap_err();
+        assert_eq!(Ending::exit_of(&error), Exit::Usage);
+        let args = RunsArgs { results: "no/such".into(), action: Action::List { format: Format::Text } };
+        assert_eq!(Ending::exit_of(&run(&args).unwrap_err()), Exit::Usage);
+    }
+}

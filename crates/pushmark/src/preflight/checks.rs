@@ -1,0 +1,217 @@
+//! Checks that depend on the crowd: files, ports, queues, memory.
+
+use super::sources::per_source;
+use super::{Finding, Grade, Machine, Need};
+use crate::progress::grouped;
+
+/// Descriptors besides the crowd's: pollers, logs, results, libraries.
+const FILES_MARGIN: u64 = 100;
+/// Kernel memory of an idle TCP socket: sock, inode, dentry, file (4.7 KiB, measured).
+const SOCKET_BYTES: u64 = 4_813;
+/// Our own memory for a connection.
+const CONNECTION_BYTES: u64 = 1_024;
+/// Share of the available memory that a crowd may take; the server needs the rest.
+const MEMORY_FILL: f64 = 0.8;
+
+pub(super) fn all(need: &Need, machine: &Machine) -> Vec<Finding> {
+    let mut findings = vec![open_files(need, machine), ports(need, machine), memory(need, machine)];
+    findings.extend(file_table(need, machine));
+    findings.extend(queue("listen_queue", "net.core.somaxconn", machine.somaxconn, need));
+    findings.extend(queue("syn_backlog", "net.ipv4.tcp_max_syn_backlog", machine.syn_backlog, need));
+    findings.extend(tcp_memory(need, machine));
+    findings.extend(conntrack(need, machine));
+    findings
+}
+
+pub(super) fn largest_crowd(need: &Need, machine: &Machine) -> u64 {
+    let by_files = machine.open_files.1.saturating_sub(need.publishers + FILES_MARGIN);
+    let renewed = if need.connections == 0 { 0.0 } else { need.renewed_per_s / need.connections as f64 };
+    let usable = ports_usable(need, machine).saturating_sub(need.publishers);
+    let by_ports = (usable as f64 / (1.0 + renewed * held_s(need, machine))) as u64;
+    let by_memory = (machine.memory_bytes as f64 * MEMORY_FILL) as u64 / connection_bytes(need);
+    let by_table = machine.file_table_left.map_or(u64::MAX, |left| left / need.ends());
+    by_files.min(by_ports).min(by_memory).min(by_table)
+}
+
+fn open_files(need: &Need, machine: &Machine) -> Finding {
+    let needed = need.sockets() + FILES_MARGIN;
+    let (soft, hard) = machine.open_files;
+    Finding {
+        code: "open_files",
+        grade: if needed > hard { Grade::Refused } else { Grade::Fine },
+        found: if hard > soft { format!("{}, raised to {}", limit(soft), limit(hard)) } else { limit(hard) },
+        needed: format!(
+            "{} = {} subscribers + {} publishers + {FILES_MARGIN}",
+            grouped(needed),
+            grouped(need.connections),
+            grouped(need.publishers)
+        ),
+        why: "every connection is an open file of this process; a server started here has the same limit",
+        fix: (needed > hard)
+            .then(|| format!("sudo prlimit --pid $$ --nofile={}", needed.next_power_of_two())),
+    }
+}
+
+fn file_table(need: &Need, machine: &Machine) -> Option<Finding> {
+    let left = machine.file_table_left?;
+    let needed = need.sockets() * need.ends();
+    Some(Finding {
+        code: "file_table",
+        grade: if needed > left { Grade::Refused } else { Grade::Fine },
+        found: format!("{} left", limit(left)),
+        needed: grouped(needed),
+        why: "files of all processes together; on one host both ends of a connection count",
+        fix: (needed > left)
+            .then(|| format!("sudo sysctl -w fs.file-max={}", (needed * 2).next_power_of_two())),
+    })
+}
+
+/// Ports all sources have together. Loopback has sources enough for any crowd.
+fn ports_usable(need: &Need, machine: &Machine) -> u64 {
+    let per_source = per_source(machine.ports);
+    match need.target {
+        _ if need.sources > 0 => per_source * need.sources,
+        Some(std::net::IpAddr::V4(v4)) if v4.is_loopback() => per_source * 16_384,
+        _ => per_source,
+    }
+}
+
+fn held_s(need: &Need, machine: &Machine) -> f64 {
+    if need.is_loopback() { machine.time_wait_s.1 } else { machine.time_wait_s.0 }
+}
+
+fn ports(need: &Need, machine: &Machine) -> Finding {
+    let held = (need.renewed_per_s * held_s(need, machine)).ceil() as u64;
+    let needed = need.sockets() + held;
+    let per_source = per_source(machine.ports);
+    let usable = ports_usable(need, machine);
+    let sources = needed.div_ceil(per_source).max(need.sources);
+    let needed_text = match held {
+        0 => grouped(needed),
+        held => format!(
+            "{} = {} open + {} in TIME_WAIT ({:.0} new connections/s × {:.0} s)",
+            grouped(needed),
+            grouped(need.sockets()),
+            grouped(held),
+            need.renewed_per_s,
+            held_s(need, machine)
+        ),
+    };
+    let fix = if needed <= usable {
+        None
+    } else if machine.ports.0 > 10_240 {
+        Some("sudo sysctl -w net.ipv4.ip_local_port_range=\"10240 65535\", or more source addresses".into())
+    } else {
+        Some(format!("{sources} source addresses, or a slower renewal (load.keep_alive = true)"))
+    };
+    Finding {
+        code: "ports",
+        grade: if needed > usable { Grade::Refused } else { Grade::Fine },
+        found: format!(
+            "{} usable a source (80 % of {}–{}), {} source{}",
+            grouped(per_source),
+            machine.ports.0,
+            machine.ports.1,
+            if needed > usable { need.sources.max(1) } else { sources },
+            if needed > usable || sources == 1 { "" } else { "s, rotated" }
+        ),
+        needed: needed_text,
+        why: "one source address reaches one target address only once a port",
+        fix,
+    }
+}
+
+fn queue(code: &'static str, setting: &str, found: Option<u64>, need: &Need) -> Option<Finding> {
+    let found = found?;
+    // What arrives while a server does not accept for 100 ms.
+    let needed = ((need.ramp_per_s / 10.0).ceil() as u64).min(need.connections).max(128);
+    let short = need.same_host && needed > found;
+    Some(Finding {
+        code,
+        grade: if short { Grade::Doubt } else { Grade::Fine },
+        found: grouped(found),
+        needed: format!("{} = 100 ms of the steepest ramp, {:.0}/s", grouped(needed), need.ramp_per_s),
+        why: "a connect that finds the queue full is dropped and tried again after 1 s",
+        fix: short.then(|| format!("sudo sysctl -w {setting}={}", needed.next_power_of_two().max(4_096))),
+    })
+}
+
+fn tcp_memory(need: &Need, machine: &Machine) -> Option<Finding> {
+    let (pressure, most) = machine.tcp_memory_bytes?;
+    let needed = need.sockets() * need.ends() * 4_096;
+    let short = needed > pressure;
+    let pages = (needed * 2).div_ceil(4_096);
+    Some(Finding {
+        code: "tcp_memory",
+        grade: if short { Grade::Doubt } else { Grade::Fine },
+        found: format!("{} until pressure, {} at most", bytes(pressure), bytes(most)),
+        needed: format!("{} when a message lies in every socket", bytes(needed)),
+        why: "under pressure the kernel shrinks windows and drops segments: latency is then its own",
+        fix: short
+            .then(|| format!("sudo sysctl -w net.ipv4.tcp_mem=\"{} {pages} {}\"", pages / 2, pages * 2)),
+    })
+}
+
+fn connection_bytes(need: &Need) -> u64 {
+    SOCKET_BYTES * need.ends() + CONNECTION_BYTES
+}
+
+fn memory(need: &Need, machine: &Machine) -> Finding {
+    let needed = need.sockets() * connection_bytes(need);
+    let grade = match machine.memory_bytes {
+        available if needed > available => Grade::Refused,
+        available if needed as f64 > available as f64 * MEMORY_FILL => Grade::Doubt,
+        _ => Grade::Fine,
+    };
+    Finding {
+        code: "memory",
+        grade,
+        found: format!("{} available", bytes(machine.memory_bytes)),
+        needed: format!(
+            "{} = {} × {} B, without the server's own",
+            bytes(needed),
+            grouped(need.sockets()),
+            connection_bytes(need)
+        ),
+        why: "sockets live in kernel memory, 4.7 KiB an end, and cannot be swapped",
+        fix: (grade > Grade::Fine).then(|| "fewer connections, or the server on another machine".into()),
+    }
+}
+
+fn conntrack(need: &Need, machine: &Machine) -> Option<Finding> {
+    let (now, most) = machine.conntrack?;
+    let needed = need.sockets();
+    let short = now + needed > most;
+    Some(Finding {
+        code: "conntrack",
+        // The table may not see loopback at all: that depends on rules not ours to read.
+        grade: if short { Grade::Doubt } else { Grade::Fine },
+        found: format!("{} of {} entries taken", grouped(now), grouped(most)),
+        needed: grouped(needed),
+        why: "when the connection-tracking table is full the kernel drops new connections",
+        fix: short.then(|| {
+            let most = (now + needed).next_power_of_two();
+            format!("sudo sysctl -w net.netfilter.nf_conntrack_max={most}")
+        }),
+    })
+}
+
+/// A limit; the largest number means none.
+fn limit(value: u64) -> String {
+    if value > u64::from(u32::MAX) { "no limit".into() } else { grouped(value) }
+}
+
+/// Powers of 1,024, three digits.
+pub(super) fn bytes(value: u64) -> String {
+    let (value, unit) = match value {
+        0..1_024 => return format!("{value} B"),
+        1_024..1_048_576 => (value as f64 / 1_024.0, "KiB"),
+        1_048_576..1_073_741_824 => (value as f64 / 1_048_576.0, "MiB"),
+        _ => (value as f64 / 1_073_741_824.0, "GiB"),
+    };
+    match value {
+        v if v < 9.995 => format!("{v:.2} {unit}"),
+        v if v < 99.95 => format!("{v:.1} {unit}"),
+        v => format!("{v:.0} {unit}"),
+    }
+}

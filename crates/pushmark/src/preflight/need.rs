@@ -1,0 +1,119 @@
+//! What a plan asks of a machine: the largest of its arms, which run one after another.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use pushmark_model::plan::{ArmPlan, Mode, Plan};
+use pushmark_model::transport::Transport;
+
+/// What has to be held at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need {
+    /// Subscriber connections.
+    pub connections: u64,
+    /// Publisher connections.
+    pub publishers: u64,
+    /// Connections made anew every second once the crowd is whole (`keep_alive = false`).
+    pub renewed_per_s: f64,
+    /// Connections a second at the steepest part of the ramp.
+    pub ramp_per_s: f64,
+    /// The server runs on this machine too: both ends of every socket are here.
+    pub same_host: bool,
+    /// Where the crowd connects to; absent for a name that is not an address.
+    pub target: Option<IpAddr>,
+    /// Source addresses given by the plan; empty: ours to choose.
+    pub sources: u64,
+}
+
+impl Need {
+    /// Of a plan.
+    pub fn of(plan: &Plan, same_host: bool) -> Need {
+        let arms = &plan.arms;
+        let most = |value: fn(&ArmPlan) -> f64| arms.iter().map(value).fold(0.0, f64::max);
+        Need {
+            connections: arms.iter().map(|a| a.connections).max().unwrap_or(0),
+            publishers: arms.iter().map(publishers).max().unwrap_or(0),
+            renewed_per_s: most(renewed_per_s),
+            ramp_per_s: most(ramp_per_s),
+            same_host,
+            target: arms.iter().find_map(|a| address(&a.subscribe.host)),
+            sources: arms.iter().map(|a| a.sources.len() as u64).max().unwrap_or(0),
+        }
+    }
+
+    /// Of a crowd on this machine, nothing else known: for `doctor` without a scenario.
+    pub fn of_crowd(connections: u64) -> Need {
+        Need {
+            connections,
+            publishers: 64,
+            renewed_per_s: 0.0,
+            ramp_per_s: 500.0,
+            same_host: true,
+            target: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            sources: 0,
+        }
+    }
+
+    /// The same kind of crowd in another size.
+    pub fn scaled_to(self, connections: u64) -> Need {
+        let scale = if self.connections == 0 { 0.0 } else { connections as f64 / self.connections as f64 };
+        Need { connections, renewed_per_s: self.renewed_per_s * scale, ..self }
+    }
+
+    /// Ends of each connection that lie on this machine.
+    pub fn ends(&self) -> u64 {
+        1 + u64::from(self.same_host)
+    }
+
+    /// The target is reached over the loopback device.
+    pub fn is_loopback(&self) -> bool {
+        self.target.is_some_and(|t| t.is_loopback())
+    }
+
+    /// Connections that leave ours for the target: these share one range of ports.
+    pub fn sockets(&self) -> u64 {
+        self.connections + self.publishers
+    }
+}
+
+fn publishers(arm: &ArmPlan) -> u64 {
+    match &arm.publisher {
+        Some(p) if p.mode == Mode::External => u64::from(p.connections),
+        _ => 0,
+    }
+}
+
+/// With `keep_alive = false` every answer ends a connection.
+fn renewed_per_s(arm: &ArmPlan) -> f64 {
+    if arm.keep_alive {
+        return 0.0;
+    }
+    let crowd = arm.connections as f64;
+    match arm.transport {
+        Transport::Poll => crowd / (arm.poll.interval_ns as f64 / 1e9).max(1e-3),
+        Transport::LongPoll => {
+            let channels = f64::from(arm.subscriptions.per_connection.max(1));
+            let heard_per_s = arm.publisher.as_ref().map_or(0.0, |p| channels * 1e9 / p.interval_ns.max(1.0));
+            crowd * (heard_per_s + 1e9 / arm.hold_ns.max(1) as f64)
+        }
+        _ => 0.0,
+    }
+}
+
+fn ramp_per_s(arm: &ArmPlan) -> f64 {
+    let mut before = 0u64;
+    let mut most = 0.0f64;
+    for step in &arm.ramp.steps {
+        let added = step.to.saturating_sub(before) as f64;
+        // A step without a length is a burst: all of it within the second.
+        most = most.max(if step.over_ns == 0 { added } else { added / (step.over_ns as f64 / 1e9) });
+        before = step.to;
+    }
+    most
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    if host.eq_ignore_ascii_case("localhost") {
+        return Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    host.parse().ok()
+}
