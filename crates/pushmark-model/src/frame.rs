@@ -13,7 +13,8 @@ pub const FRAME_MAX: u32 = 64 << 20;
 pub fn write<T: Serialize>(to: &mut impl Write, value: &T) -> io::Result<()> {
     let body = postcard::to_stdvec(value).map_err(io::Error::other)?;
     let length = u32::try_from(body.len()).ok().filter(|&l| l <= FRAME_MAX);
-    let length = length.ok_or_else(|| io::Error::other(format!("a frame of {} bytes is too long", body.len())))?;
+    let length =
+        length.ok_or_else(|| io::Error::other(format!("a frame of {} bytes is too long", body.len())))?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(&body)
 }
@@ -28,7 +29,10 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> 
     }
     let length = u32::from_le_bytes(length);
     if length > FRAME_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes is too long")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a frame of {length} bytes is too long"),
+        ));
     }
     let mut body = vec![0; length as usize];
     from.read_exact(&mut body)?;

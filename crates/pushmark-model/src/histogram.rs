@@ -246,7 +246,8 @@ impl serde::Serialize for Distribution {
 impl<'de> serde::Deserialize<'de> for Distribution {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (positive, negative, over_1h) = <(Vec<u8>, Vec<u8>, u64)>::deserialize(deserializer)?;
-        let read = |bytes: &[u8]| read_v2(bytes).ok_or_else(|| serde::de::Error::custom("not an HdrHistogram V2"));
+        let read =
+            |bytes: &[u8]| read_v2(bytes).ok_or_else(|| serde::de::Error::custom("not an HdrHistogram V2"));
         let negative = read(&negative)?;
         Ok(Distribution {
             positive: read(&positive)?,

@@ -357,9 +357,14 @@ impl ArmPlan {
     /// If nothing is published in this arm.
     pub fn schedule(&self, channel: u32) -> Schedule {
         let publisher = self.publisher.as_ref().expect("an arm that publishes");
+        // A server counts its emitters' intervals in whole µs: so does its schedule here.
+        let interval_ns = match publisher.mode {
+            Mode::Emitter => (publisher.interval_ns / 1_000.0).floor() * 1_000.0,
+            _ => publisher.interval_ns,
+        };
         Schedule::new(
             publisher.arrivals,
-            publisher.interval_ns,
+            interval_ns,
             (self.phases.warmup_start_ns(), self.phases.measure_end_ns()),
             self.channel_phase_ns(channel),
             publisher.count,
@@ -368,7 +373,7 @@ impl ArmPlan {
         )
     }
 
-    /// The seeded delay of a channel's first publication.
+    /// The seeded delay of a channel's first publication, in whole µs as stamps are.
     pub fn channel_phase_ns(&self, channel: u32) -> u64 {
         match &self.publisher {
             Some(p) if !p.aligned && p.arrivals == Arrivals::Constant => {

@@ -1,8 +1,19 @@
-//! placeholder
-pub mod monitor;
+//! The tool around the instrument: files, child processes, monitors, judgement, store and
+//! report. What a number is, `pushmark-model` says; how it is measured, `pushmark-load`.
+
+pub mod cli;
+pub mod cmd;
+pub mod doctor;
+pub mod environment;
 pub mod exit;
+pub mod gather;
+pub mod monitor;
+pub mod preflight;
 pub mod progress;
-pub mod verdict;
-pub mod store;
+pub mod report;
+pub mod run;
 pub mod scenario_file;
+pub mod selftest;
 pub mod server;
+pub mod store;
+pub mod verdict;

@@ -20,6 +20,9 @@ pub struct Target {
     /// A server of `pushmark servers list`, started fresh for every arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// More arguments for that server's command: options of its own, such as known-answer faults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
     /// A CSV file of client identities, its path relative to the scenario; client i uses row i modulo rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,

@@ -1,0 +1,81 @@
+//! The command line: names and what they do. One command, one file of `cmd`.
+
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::cmd;
+use crate::exit::{Ending, Exit};
+
+/// One instrument for every server-push transport: holds a crowd of clients, publishes known
+/// messages, times every delivery, and says whether its own figures can be believed.
+#[derive(Parser, Debug)]
+#[command(name = "pushmark", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run a scenario, observe a URL, or compare every transport on this machine
+    Run(Box<cmd::run::RunArgs>),
+    /// Render the report again, of one run or several
+    Report(cmd::report::ReportArgs),
+    /// Start the built-in push server
+    Serve(Box<cmd::serve::ServeArgs>),
+    /// Look at this machine: what it can hold, and what would disturb a measurement
+    Doctor(cmd::doctor::DoctorArgs),
+    /// List, show, query or remove kept runs
+    Runs(cmd::runs::RunsArgs),
+    /// Print the JSON Schema of scenario files
+    Schema,
+    /// Print shell completions
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+impl Cli {
+    /// Does what the command line says.
+    ///
+    /// # Errors
+    /// With an [`Ending`] where the exit code is not our own fault's.
+    pub fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            Command::Run(args) => cmd::run::run(&args),
+            Command::Report(args) => cmd::report::run(&args),
+            Command::Serve(args) => cmd::serve::run(&args),
+            Command::Doctor(args) => cmd::doctor::run(&args),
+            Command::Runs(args) => cmd::runs::run(&args),
+            Command::Schema => cmd::schema::run(),
+            Command::Completions { shell } => {
+                let mut text = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "pushmark", &mut text);
+                cmd::output::print(&String::from_utf8_lossy(&text))?;
+                Ok(Exit::Pass)
+            }
+            Command::Man => {
+                let mut text = Vec::new();
+                clap_mangen::Man::new(Cli::command()).render(&mut text)?;
+                cmd::output::print(&String::from_utf8_lossy(&text))?;
+                Ok(Exit::Pass)
+            }
+        }
+    }
+}
+
+/// Parses, runs, prints what went wrong; the process ends with the returned code.
+pub fn main() -> Exit {
+    // clap itself ends with 2 on a wrong flag, as the exit codes say.
+    match Cli::parse().run() {
+        Ok(exit) => exit,
+        Err(error) => {
+            let exit = Ending::exit_of(&error);
+            eprintln!("pushmark: {error:#}");
+            exit
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The commands, a file each.
+
+pub mod doctor;
+pub mod output;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod schema;
+pub mod serve;

@@ -1,0 +1,275 @@
+//! The sum becomes the figures of `run.json`.
+
+use pushmark_model::histogram::Distribution;
+use pushmark_model::plan::{Mode, Phases};
+use pushmark_model::record::HEAT_ROWS;
+use pushmark_model::run::{
+    Connect, Connections, Delivery, Heat, LongPoll, Observed, Phase, Poll, Published, Window, Wire,
+};
+use pushmark_model::transport::Transport;
+
+use super::{Gathered, age, stability};
+
+impl Gathered {
+    /// Connections of the arm.
+    pub fn connections(&self) -> Connections {
+        let counts = &self.total.counts;
+        Connections {
+            asked: self.plan.connections,
+            opened: counts.opened,
+            lost: counts.lost,
+            reconnected: counts.reconnected,
+            failed: self.total.failed.clone(),
+            lost_by: self.total.lost_by.clone(),
+        }
+    }
+
+    /// Connect times; `None` where nobody was answered.
+    pub fn connect(&self) -> Option<Connect> {
+        let times = &self.total.times;
+        let all = &times.connect;
+        let present = |d: &Distribution| (d.count() > 0).then(|| d.summary_of_all());
+        Some(Connect {
+            count: all.count(),
+            p50_us: all.quantile(0.5)?.max(0) as u64,
+            p99_us: all.quantile(0.99)?.max(0) as u64,
+            max_us: all.extremes()?.1.max(0) as u64,
+            tcp: present(&times.connect_tcp),
+            subscribed: present(&times.connect_subscribed),
+            first_message: present(&times.connect_first_message),
+        })
+    }
+
+    /// What became of every intended delivery. `unpublished` is how many publications of the
+    /// measure phase were due and never sent; `None` in an observed run.
+    ///
+    /// # Panics
+    /// If the fates do not add up: that would be a fault of the accounts.
+    pub fn delivery(&self, unpublished: u64) -> Option<Delivery> {
+        let publisher = self.plan.publisher.as_ref()?;
+        let (counts, times) = (&self.total.counts, &self.total.times);
+        let publications = self.publications();
+        // A late take-back can leave these at most at zero.
+        let [unserved, excused, superseded] =
+            [counts.unserved, counts.excused, counts.superseded].map(|n| n.max(0) as u64);
+        let told = counts.delivered + counts.late + unserved + excused + superseded;
+        assert!(told <= counts.intended, "fates {told} exceed the intended {}: {counts:?}", counts.intended);
+        let mut missing = counts.intended - told;
+        // Of what nobody heard, as much as was never published is not the network's loss; and a
+        // failed publication's deliveries are excused.
+        let subscribers = self.subscribers();
+        let not_sent = (unpublished as f64 * subscribers).round() as u64;
+        let silent = counts.silent.min(missing);
+        let unpublished = not_sent.min(if counts.unwatched > 0 { missing } else { silent });
+        missing -= unpublished;
+        let refused = ((counts.publish_failed as f64 * subscribers).round() as u64).min(missing);
+        missing -= refused;
+        let excused = excused + refused;
+        let expected = counts.intended - unserved - unpublished - excused - superseded;
+        let at_least_us = self.plan.deadline_ns / 1_000;
+        let window = self.measured_seconds();
+        let judged = match self.plan.transport {
+            // A poller skips states by design: the gap is not a backlog.
+            Transport::Poll => None,
+            _ => stability::judge(&window, subscribers),
+        };
+        let unstable = judged.is_some_and(|s| s.unstable);
+        debug_assert!(publisher.interval_ns > 0.0);
+        Some(Delivery {
+            intended: counts.intended,
+            expected,
+            delivered: counts.delivered,
+            missing,
+            late: counts.late,
+            superseded,
+            excused,
+            unserved,
+            unpublished,
+            duplicate: counts.duplicate,
+            out_of_order: counts.out_of_order,
+            beyond_window: counts.beyond_window,
+            foreign: counts.foreign,
+            unstamped: counts.unstamped,
+            latency: times.latency.summary(expected, publications, at_least_us),
+            from_sent: times.from_sent.summary(expected, publications, at_least_us),
+            read_lag: times.read_lag.summary_of_all(),
+            read_lag_stamped: (times.read_lag_stamped.count() > 0).then(|| times.read_lag_stamped.summary_of_all()),
+            stamps_unused: counts.stamps_unused,
+            spread: self.spread.summary(),
+            age_of_information: age::age_of_information(&times.age_start, &times.age_end, counts),
+            unstable,
+            backlog_per_s: judged.filter(|s| s.unstable).map(|s| s.backlog_per_s),
+            heat: self.heat(),
+        })
+    }
+
+    /// Publications due in measure.
+    fn publications(&self) -> u64 {
+        self.total.counts.publications_due
+    }
+
+    /// Mean subscribers of a channel.
+    fn subscribers(&self) -> f64 {
+        let per_connection = match self.plan.subscriptions.room_size {
+            Some(_) => 1,
+            None => self.plan.subscriptions.per_connection.min(self.plan.subscriptions.channels),
+        };
+        self.plan.connections as f64 * f64::from(per_connection) / f64::from(self.plan.subscriptions.channels.max(1))
+    }
+
+    fn measured_seconds(&self) -> Vec<&super::Second> {
+        // Whole seconds inside the phase only.
+        let from = self.plan.phases.measure_start_ns().div_ceil(1_000_000_000) as u32;
+        let to = (self.plan.phases.measure_end_ns() / 1_000_000_000) as u32;
+        self.seconds.range(from..to.max(from)).map(|(_, second)| second).collect()
+    }
+
+    fn heat(&self) -> Heat {
+        let cells = &self.total.heat;
+        let Some(((first, _), (last, _))) = cells.keys().next().zip(cells.keys().next_back()) else {
+            return Heat::default();
+        };
+        let mut columns = vec![vec![0; HEAT_ROWS]; (last - first + 1) as usize];
+        for (&(second, row), &n) in cells {
+            columns[(second - first) as usize][usize::from(row)] += n;
+        }
+        Heat { first_second: *first, columns }
+    }
+
+    /// What an observed target sent.
+    pub fn observed(&self) -> Option<Observed> {
+        let (counts, times) = (&self.total.counts, &self.total.times);
+        self.plan.publisher.is_none().then(|| Observed {
+            messages: counts.measure_messages,
+            payload_bytes: counts.measure_payload_bytes,
+            gap: times.gap.summary_of_all(),
+            latency: self.plan.target_stamp.as_ref().map(|_| times.target_latency.summary_of_all()),
+        })
+    }
+
+    /// Publications. `emitted` is what an emitter says it published in measure.
+    pub fn published(&self, emitted: Option<u64>) -> Option<Published> {
+        let publisher = self.plan.publisher.as_ref()?;
+        let (counts, times) = (&self.total.counts, &self.total.times);
+        let measure_s = self.plan.phases.measure_ns as f64 / 1e9;
+        let (sent, in_measure) = match publisher.mode {
+            Mode::Emitter => {
+                let emitted = emitted.unwrap_or(counts.publications_due);
+                (emitted, emitted)
+            }
+            _ => (counts.published, counts.sent_in_measure),
+        };
+        Some(Published {
+            due: counts.publications_due,
+            sent,
+            failed: counts.publish_failed,
+            failed_by: self.total.publish_failed.clone(),
+            lag: times.publish_lag.summary_of_all(),
+            accept: (publisher.mode == Mode::External).then(|| times.publish_accept.summary_of_all()),
+            pool_exhausted: counts.pool_exhausted,
+            asked_per_s: counts.publications_due as f64 / measure_s,
+            achieved_per_s: in_measure as f64 / measure_s,
+        })
+    }
+
+    /// Figures special to polling.
+    pub fn poll(&self) -> Option<Poll> {
+        let (counts, times) = (&self.total.counts, &self.total.times);
+        (self.plan.transport == Transport::Poll).then(|| Poll {
+            requests: counts.measure_requests,
+            redundant: counts.redundant,
+            not_modified: counts.not_modified,
+            skipped_states: counts.superseded.max(0) as u64,
+            overruns: counts.overruns,
+            age_at_receipt: times.age_at_receipt.summary_of_all(),
+        })
+    }
+
+    /// Figures special to long polling.
+    pub fn long_poll(&self) -> Option<LongPoll> {
+        let (counts, times) = (&self.total.counts, &self.total.times);
+        let measure_s = self.plan.phases.measure_ns as f64 / 1e9;
+        (self.plan.transport == Transport::LongPoll).then(|| LongPoll {
+            answers: counts.answers,
+            timeouts: counts.timeouts,
+            answers_per_s: (counts.answers + counts.timeouts) as f64 / measure_s,
+            ceiling_per_s: self.plan.connections as f64 / (self.plan.hold_ns as f64 / 1e9),
+            hold_overshoot: times.hold_overshoot.summary_of_all(),
+            deaf: times.deaf.summary_of_all(),
+            in_flight: times.in_flight.summary_of_all(),
+            missed_deaf: counts.missed_deaf,
+            messages_per_answer: (counts.answers > 0)
+                .then(|| counts.answered_messages as f64 / counts.answers as f64),
+            receivers_per_publication: (counts.publications_due > 0)
+                .then(|| (counts.delivered + counts.late) as f64 / counts.publications_due as f64),
+            new_connections: counts.new_connections,
+        })
+    }
+
+    /// The wire as we saw it; host-wide counters are the caller's.
+    pub fn wire(&self) -> Wire {
+        let counts = &self.total.counts;
+        let counted = counts.segments_of > 0;
+        Wire {
+            bytes_in: counts.bytes_in,
+            bytes_out: counts.bytes_out,
+            measure_bytes_in: counts.measure_bytes_in,
+            measure_bytes_out: counts.measure_bytes_out,
+            segments_in: counted.then_some(counts.segments_in),
+            segments_out: counted.then_some(counts.segments_out),
+            ..Wire::default()
+        }
+    }
+
+    /// How long a turn of the loop took.
+    pub fn loop_lag(&self) -> pushmark_model::run::Latency {
+        self.total.times.turn.summary_of_all()
+    }
+
+    /// The seconds as lines of `windows.csv`, without what the monitor saw.
+    pub fn windows(&self) -> Vec<Window> {
+        let phases = &self.plan.phases;
+        self.seconds
+            .iter()
+            .map(|(&second, s)| {
+                let at_ns = u64::from(second) * 1_000_000_000;
+                Window {
+                    arm: self.plan.transport.name().to_owned(),
+                    second,
+                    phase: phase_at(phases, at_ns).to_owned(),
+                    asked: self.plan.ramp.due_by(at_ns + 1_000_000_000, self.plan.connections),
+                    connected: s.connected,
+                    lost: s.lost,
+                    failed: s.failed,
+                    due: s.due,
+                    sent: s.sent,
+                    delivered: s.received,
+                    requests: s.requests,
+                    bytes_in: s.bytes_in,
+                    bytes_out: s.bytes_out,
+                    p50_us: s.latency_us.map(|l| l.0),
+                    p99_us: s.latency_us.map(|l| l.1),
+                    max_us: s.latency_us.map(|l| l.2),
+                    read_lag_p99_us: s.read_lag_p99_us,
+                    ..Window::default()
+                }
+            })
+            .collect()
+    }
+}
+
+/// The phase an instant falls into.
+fn phase_at(phases: &Phases, at_ns: u64) -> &'static str {
+    let spans = phases.spans();
+    spans.iter().find(|(_, from, to)| (*from..*to).contains(&at_ns)).map_or("drain", |(name, ..)| name)
+}
+
+/// The phases of a plan as `run.json` lists them.
+pub fn phases(phases: &Phases) -> Vec<Phase> {
+    let of = |(name, from, to): (&str, u64, u64)| Phase {
+        name: name.to_owned(),
+        start_us: from / 1_000,
+        end_us: to / 1_000,
+    };
+    phases.spans().into_iter().map(of).collect()
+}

@@ -1,0 +1,144 @@
+//! Records of all shards added up: the figures of an arm.
+//!
+//! Knows no clock and no socket; what the monitor saw of server and generator is added by the
+//! caller.
+
+mod age;
+mod arm;
+mod spread;
+mod stability;
+
+use std::collections::BTreeMap;
+
+use pushmark_model::plan::ArmPlan;
+use pushmark_model::record::Record;
+
+pub use arm::phases;
+pub use stability::Stability;
+
+/// What one second brought, over all shards.
+#[derive(Clone, Debug, Default)]
+pub struct Second {
+    /// Connections subscribed at its end.
+    pub connected: u64,
+    /// Lost in it.
+    pub lost: u64,
+    /// Attempts failed in it.
+    pub failed: u64,
+    /// Publications due.
+    pub due: u64,
+    /// Publications sent.
+    pub sent: u64,
+    /// Deliveries received.
+    pub received: u64,
+    /// Requests of pollers.
+    pub requests: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Median, p99 and maximum of received − due, µs.
+    pub latency_us: Option<(i64, i64, i64)>,
+    /// p99 of the read lag, µs.
+    pub read_lag_p99_us: Option<i64>,
+}
+
+/// The sum so far. Its size is bounded by the number of seconds, not of messages.
+#[derive(Debug)]
+pub struct Gathered {
+    plan: ArmPlan,
+    total: Record,
+    seconds: BTreeMap<u32, Second>,
+    // Windows of one second of several shards are merged before they are summarised.
+    open: BTreeMap<u32, (Record, u32)>,
+    spread: spread::Spreads,
+    shards: u32,
+    finished: u32,
+}
+
+impl Gathered {
+    /// Nothing yet, of an arm driven by so many shards.
+    pub fn new(plan: &ArmPlan, shards: u32) -> Gathered {
+        Gathered {
+            spread: spread::Spreads::new(plan),
+            plan: plan.clone(),
+            total: Record::default(),
+            seconds: BTreeMap::new(),
+            open: BTreeMap::new(),
+            shards,
+            finished: 0,
+        }
+    }
+
+    /// Adds a record. Returns the second it completed, if it did.
+    pub fn add(&mut self, record: &Record) -> Option<u32> {
+        self.spread.add(&record.broadcasts);
+        self.total.counts.add(&record.counts);
+        self.total.times.add(&record.times);
+        let mut rest = Record {
+            failed: record.failed.clone(),
+            lost_by: record.lost_by.clone(),
+            publish_failed: record.publish_failed.clone(),
+            heat: record.heat.clone(),
+            troubles: record.troubles.clone(),
+            subscribed_by: record.subscribed_by,
+            ..Record::default()
+        };
+        rest.troubles.truncate(pushmark_model::record::TROUBLES_MAX);
+        self.total.merge(&rest);
+        self.finished += u32::from(record.last);
+
+        let (window, shards) = self.open.entry(record.second).or_default();
+        window.counts.add(&record.counts);
+        window.times.window_latency.merge(&record.times.window_latency);
+        window.times.read_lag.merge(&record.times.read_lag);
+        window.connected += record.connected;
+        for (kind, n) in &record.failed {
+            *window.failed.entry(kind.clone()).or_default() += n;
+        }
+        *shards += 1;
+        if *shards < self.shards {
+            return None;
+        }
+        let (window, _) = self.open.remove(&record.second).expect("just added to");
+        self.seconds.insert(record.second, Second::of(&window));
+        Some(record.second)
+    }
+
+    /// Every shard has handed over its last record.
+    pub fn is_complete(&self) -> bool {
+        self.finished == self.shards
+    }
+
+    /// Second by second.
+    pub fn seconds(&self) -> &BTreeMap<u32, Second> {
+        &self.seconds
+    }
+
+    /// The sum of all records.
+    pub fn total(&self) -> &Record {
+        &self.total
+    }
+}
+
+impl Second {
+    fn of(window: &Record) -> Second {
+        let latency = &window.times.window_latency;
+        Second {
+            connected: window.connected,
+            lost: window.counts.lost,
+            failed: window.failed.values().sum(),
+            due: window.counts.publications_due_all,
+            sent: window.counts.published_all,
+            received: window.counts.received,
+            requests: window.counts.requests,
+            bytes_in: window.counts.bytes_in,
+            bytes_out: window.counts.bytes_out,
+            latency_us: latency.quantile(0.5).map(|p50| {
+                let high = latency.extremes().map_or(p50, |e| e.1);
+                (p50, latency.quantile(0.99).unwrap_or(p50), high)
+            }),
+            read_lag_p99_us: window.times.read_lag.quantile(0.99),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! One arm from start to end: target up, crowd in, measure, drain, everything down.
+
+use std::fmt;
+use std::time::Duration;
+
+use pushmark_model::plan::{ArmPlan, Mode, ShardPlan};
+use pushmark_model::run::{Arm, Generator, Outcome, VerdictState, Wire};
+use pushmark_net::Clock;
+
+use super::crew::{Came, Crew};
+use super::target::{Target, Up};
+use super::{ArmDone, Signals, Start, emitters};
+use crate::exit::Exit;
+use crate::gather::{self, Gathered};
+use crate::monitor::figures::{self, CrowdPoint};
+use crate::monitor::{Monitor, Snapshot};
+use crate::progress::{Live, Progress};
+use crate::verdict::{self, Facts};
+
+/// Time between the last preparation and the arm's start: threads must be in their loops.
+const LEAD_NS: u64 = 50_000_000;
+/// The loop here looks around so often; figures are taken at exact instants all the same.
+const TICK: Duration = Duration::from_millis(20);
+/// After its planned end an arm that does not finish is given up.
+const OVERTIME_NS: u64 = 15_000_000_000;
+
+/// What every arm of a run shares.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The target.
+    pub target: &'a Target,
+    /// Shard threads.
+    pub shards: u32,
+    /// CPUs of a started server; empty: not pinned.
+    pub server_cpus: Vec<u32>,
+    /// CPUs of the generator; empty: not pinned.
+    pub generator_cpus: Vec<u32>,
+    /// Stop signals.
+    pub signals: &'a Signals,
+}
+
+/// Which arm of how many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) number: usize,
+    pub(super) of: usize,
+    pub(super) start: Start,
+}
+
+/// An arm that could not be measured, and how the process ends for it.
+#[derive(Debug)]
+pub struct Broken {
+    /// The exit code.
+    pub exit: Exit,
+    /// What happened.
+    pub error: anyhow::Error,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.error)
+    }
+}
+
+/// The snapshots between which figures are differences.
+#[derive(Debug, Default)]
+struct Marks {
+    start: Option<Snapshot>,
+    measure: Option<Snapshot>,
+    measured: Option<Snapshot>,
+    end: Option<Snapshot>,
+    crowd: Vec<CrowdPoint>,
+}
+
+pub(super) fn drive(
+    plan: &ArmPlan,
+    setup: &Setup<'_>,
+    place: Place,
+    progress: &mut Progress,
+) -> Result<ArmDone, Broken> {
+    let unreachable = |error| Broken { exit: Exit::Unreachable, error };
+    let internal = |error: anyhow::Error| Broken { exit: Exit::Internal, error };
+    let mut up = setup.target.bring_up(plan, &setup.server_cpus).map_err(unreachable)?;
+    let monitor = Monitor::start(up.process.as_ref().map(|p| p.pid()), Clock::now)
+        .map_err(|e| internal(e.into()))?;
+
+    // A whole µs, so that stamps and schedule agree on every bound.
+    let start_ns = (Clock::now() + LEAD_NS) / 1_000 * 1_000;
+    let emitter = plan.publisher.as_ref().is_some_and(|p| p.mode == Mode::Emitter);
+    let base = setup.target.emitters(up.port).filter(|_| emitter);
+    if let Some(base) = &base {
+        emitters::set(base, plan, start_ns).map_err(unreachable)?;
+    }
+    let crew = Crew::start(shard_plans(plan, setup, &up, start_ns), &setup.generator_cpus)
+        .map_err(|e| internal(e.into()))?;
+    let mut gathered = Gathered::new(plan, setup.shards);
+    let mut marks = Marks { start: Some(monitor.mark_with_pss()), ..Marks::default() };
+    let mut watch = Watch { plan, place, start_ns, cleared: base.is_none(), server_ended: None };
+
+    let mut stopped = None;
+    loop {
+        match crew.next(TICK) {
+            Came::Record(record) => {
+                gathered.add(&record);
+                for trouble in &record.troubles {
+                    progress.trouble(&format!("{}: {trouble}", plan.transport));
+                }
+                watch.crowd_point(&record, &gathered, &monitor, &mut marks);
+            }
+            Came::Nothing => {}
+            Came::End => break,
+        }
+        let now_ns = Clock::now();
+        watch.mark(now_ns, &monitor, &mut marks);
+        watch.clear_emitters(now_ns, base.as_deref());
+        watch.look_after(&mut up);
+        progress.update(now_ns, &watch.live(now_ns, &gathered));
+        if stopped.is_none() && setup.signals.stopped().is_some() {
+            stopped = setup.signals.stopped();
+            marks.measured = marks.measured.take().or_else(|| marks.measure.is_some().then(|| monitor.mark()));
+            crew.stop();
+        }
+        if now_ns > start_ns + plan.phases.end_ns() + OVERTIME_NS {
+            return Err(internal(anyhow::anyhow!("the shards did not end in time")));
+        }
+    }
+    let stopped_ns = stopped.map(|_| Clock::now());
+    crew.join().map_err(|e| internal(anyhow::anyhow!(e)))?;
+    marks.end = Some(monitor.mark_with_pss());
+    // Asked before it is stopped: its own word.
+    let says = setup.target.stats(up.port);
+    let ended = watch.server_ended.take();
+    if let Some(process) = &mut up.process {
+        process.stop();
+    }
+    let samples = monitor.stop();
+
+    let mut windows = gathered.windows();
+    figures::fill_windows(&mut windows, &samples, start_ns);
+    let mut arm = figures_of(plan, &gathered, &marks, says, ended.clone());
+    let facts = facts(plan, &marks, &gathered, stopped_ns.map(|at| at.saturating_sub(start_ns)), ended);
+    arm.outcome = verdict::outcome(&arm, &facts);
+    let reasons = verdict::judge(&arm, &facts);
+    arm.verdict = verdict::worst(&reasons);
+    Ok(ArmDone { arm, windows, reasons, troubles: gathered.total().troubles.clone() })
+}
+
+fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec<ShardPlan> {
+    let of = |shard| ShardPlan {
+        arm: plan.clone(),
+        shard,
+        shards: setup.shards,
+        start_ns,
+        subscribe_to: up.subscribe_to,
+        publish_to: up.publish_to,
+        port: up.port,
+    };
+    (0..setup.shards).map(of).collect()
+}
+
+/// What is looked at while the shards work.
+struct Watch<'a> {
+    plan: &'a ArmPlan,
+    place: Place,
+    start_ns: u64,
+    cleared: bool,
+    server_ended: Option<String>,
+}
+
+impl Watch<'_> {
+    /// Takes the snapshots when their instants have come.
+    fn mark(&self, now_ns: u64, monitor: &Monitor, marks: &mut Marks) {
+        let phases = &self.plan.phases;
+        if marks.measure.is_none() && now_ns >= self.start_ns + phases.measure_start_ns() {
+            marks.measure = Some(monitor.mark());
+        }
+        if marks.measured.is_none() && now_ns >= self.start_ns + phases.measure_end_ns() {
+            marks.measured = Some(monitor.mark());
+        }
+    }
+
+    /// Memory while the crowd grows, before anything is published.
+    fn crowd_point(
+        &self,
+        record: &pushmark_model::record::Record,
+        gathered: &Gathered,
+        monitor: &Monitor,
+        marks: &mut Marks,
+    ) {
+        let at_ns = (u64::from(record.second) + 1) * 1_000_000_000;
+        if at_ns > self.plan.phases.warmup_start_ns() + 1_000_000_000 || marks.crowd.len() > 64 {
+            return;
+        }
+        let sample = monitor.latest();
+        let (Some(server), Some(second)) = (sample.server, gathered.seconds().get(&record.second)) else { return };
+        marks.crowd.push(CrowdPoint {
+            connections: second.connected,
+            server_rss_bytes: server.rss_bytes,
+            kernel_memory_bytes: sample.kernel_memory_bytes,
+        });
+    }
+
+    fn clear_emitters(&mut self, now_ns: u64, base: Option<&str>) {
+        if !self.cleared && now_ns >= self.start_ns + self.plan.phases.measure_end_ns() {
+            self.cleared = true;
+            // A server that died cannot be asked; that is told by its deliveries.
+            let _ = base.map(emitters::clear);
+        }
+    }
+
+    fn look_after(&mut self, up: &mut Up) {
+        if self.server_ended.is_none() {
+            self.server_ended = up.process.as_mut().and_then(|p| p.ended());
+        }
+    }
+
+    fn live(&self, now_ns: u64, gathered: &Gathered) -> Live<'_> {
+        let elapsed_ns = now_ns.saturating_sub(self.start_ns);
+        let spans = self.plan.phases.spans();
+        let (phase, from_ns, to_ns) =
+            spans.into_iter().find(|(_, from, to)| (*from..*to).contains(&elapsed_ns)).unwrap_or(spans[4]);
+        let last = gathered.seconds().values().next_back();
+        let counts = &gathered.total().counts;
+        Live {
+            arm: self.plan.transport.name(),
+            index: self.place.number as u32,
+            of: self.place.of as u32,
+            start: self.place.start.number,
+            starts: self.place.start.of,
+            phase,
+            phase_elapsed_s: elapsed_ns.saturating_sub(from_ns).min(to_ns - from_ns) as f64 / 1e9,
+            phase_length_s: (to_ns - from_ns) as f64 / 1e9,
+            up: last.map_or(0, |s| s.connected),
+            delivered_per_s: last.map_or(0.0, |s| s.received as f64),
+            delivered: counts.received,
+            lost: counts.lost,
+            p99_us: last.and_then(|s| s.latency_us).map(|l| l.1.max(0) as u64),
+        }
+    }
+}
+
+/// The figures of an arm, before it is judged.
+fn figures_of(
+    plan: &ArmPlan,
+    gathered: &Gathered,
+    marks: &Marks,
+    says: Option<serde_json::Value>,
+    ended: Option<String>,
+) -> Arm {
+    let window = marks.measure.as_ref().zip(marks.measured.as_ref());
+    let whole = marks.start.as_ref().zip(marks.end.as_ref());
+    let mut wire: Wire = gathered.wire();
+    if let Some((start, end)) = whole {
+        let (retransmits, overflows) = figures::tcp_trouble(start, end);
+        wire.retransmits = Some(retransmits);
+        wire.listen_overflows = Some(overflows);
+        wire.time_wait_per_s = Some(figures::time_wait_per_s(start, end));
+    }
+    let mut crowd = marks.crowd.clone();
+    if let Some(start) = &marks.start
+        && let Some(server) = start.sample.server
+    {
+        crowd.insert(
+            0,
+            CrowdPoint {
+                connections: 0,
+                server_rss_bytes: server.rss_bytes,
+                kernel_memory_bytes: start.sample.kernel_memory_bytes,
+            },
+        );
+    }
+    let mut server = window.and_then(|(from, to)| figures::server(from, to, &crowd));
+    if let Some(server) = &mut server {
+        server.pss_bytes_full = marks.end.as_ref().and_then(|end| end.server_pss_bytes).or(server.pss_bytes_full);
+        server.ended = ended;
+    }
+    let loop_lag = gathered.loop_lag();
+    let generator = match window {
+        Some((from, to)) => figures::generator(from, to, loop_lag),
+        None => Generator { loop_lag, ..Generator::default() },
+    };
+    let kernel = marks.start.as_ref().zip(marks.measure.as_ref());
+    let kernel = kernel.map(|(a, b)| b.sample.kernel_memory_bytes.saturating_sub(a.sample.kernel_memory_bytes));
+    let unpublished = unpublished(plan, gathered, says.as_ref());
+    let emitted = (mode(plan) == Some(Mode::Emitter))
+        .then(|| gathered.total().counts.publications_due.saturating_sub(unpublished));
+    Arm {
+        transport: plan.transport,
+        target: plan.target.clone(),
+        nonce: nonce(plan.nonce),
+        outcome: Outcome::Held,
+        verdict: VerdictState::Valid,
+        error: None,
+        observe: plan.publisher.is_none(),
+        subscribed_by: gathered.total().subscribed_by.name().to_owned(),
+        connections: gathered.connections(),
+        connect: gathered.connect(),
+        delivery: gathered.delivery(unpublished),
+        observed: gathered.observed(),
+        poll: gathered.poll(),
+        long_poll: gathered.long_poll(),
+        published: gathered.published(emitted),
+        server,
+        generator,
+        softirq_us: window.map(|(from, to)| figures::softirq_us(from, to)),
+        kernel_memory_bytes: kernel,
+        wire,
+        phases: gather::phases(&plan.phases),
+        server_says: says,
+    }
+}
+
+fn mode(plan: &ArmPlan) -> Option<Mode> {
+    plan.publisher.as_ref().map(|p| p.mode)
+}
+
+/// Publications of the measure phase that were due and never sent.
+fn unpublished(plan: &ArmPlan, gathered: &Gathered, says: Option<&serde_json::Value>) -> u64 {
+    if mode(plan) != Some(Mode::Emitter) {
+        return gathered.total().counts.unpublished;
+    }
+    let due = gathered.total().counts.publications_due;
+    match says.and_then(|stats| emitters::never_sent(stats, plan)) {
+        Some(never) => never.min(due),
+        // A server that says nothing (it died): what nobody heard was not published.
+        None => due,
+    }
+}
+
+fn facts(plan: &ArmPlan, marks: &Marks, gathered: &Gathered, stopped_after_ns: Option<u64>, ended: Option<String>) -> Facts {
+    let window = marks.measure.as_ref().zip(marks.measured.as_ref());
+    let total = gathered.total();
+    let failed = |kind: &str| {
+        let of = |map: &std::collections::BTreeMap<String, u64>| map.get(kind).copied().unwrap_or(0);
+        of(&total.failed) + of(&total.lost_by) + of(&total.publish_failed)
+    };
+    let measured_s =
+        |at_ns: u64| at_ns.saturating_sub(plan.phases.measure_start_ns()) as f64 / 1e9;
+    Facts {
+        clock_step_ns: marks.end.as_ref().and_then(|end| end.clock.largest_step_ns),
+        port_shortages: failed("no_port"),
+        descriptor_shortages: failed("no_descriptor"),
+        interrupted_after_s: stopped_after_ns.map(measured_s),
+        server_ended: ended.is_some(),
+        worst_shard_wait: window.map(|(from, to)| figures::worst_shard_wait(from, to)),
+        ..Facts::default()
+    }
+}
+
+/// Six base-36 digits, as in the stamp.
+fn nonce(nonce: u32) -> String {
+    let stamp = pushmark_model::stamp::Stamp {
+        nonce,
+        publisher: 0,
+        channel: 0,
+        sequence: 0,
+        due_us: 0,
+        sent_us: 0,
+    };
+    let mut bytes = [0; pushmark_model::stamp::STAMP_LEN];
+    stamp.write(&mut bytes);
+    String::from_utf8_lossy(&bytes[4..10]).into_owned()
+}
+
+/// An arm that could not be measured: it keeps its place, with its error.
+pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
+    let gathered = Gathered::new(plan, 1);
+    let mut arm = figures_of(plan, &gathered, &Marks::default(), None, None);
+    arm.error = Some(broken.to_string());
+    arm.outcome = Outcome::Died;
+    let facts = Facts { broken_off: Some(broken.to_string()), ..Facts::default() };
+    let reasons = verdict::judge(&arm, &facts);
+    arm.verdict = verdict::worst(&reasons);
+    ArmDone { arm, windows: Vec::new(), reasons, troubles: vec![broken.to_string()] }
+}

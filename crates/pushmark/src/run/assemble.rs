@@ -1,0 +1,67 @@
+//! Arms become a `Run`: with its verdict, its thresholds and what it ran on.
+
+use pushmark_model::metrics::Expression;
+use pushmark_model::plan::Plan;
+use pushmark_model::run::{Environment, Run, SCHEMA, SelftestRef, Window};
+
+use super::ArmDone;
+use crate::gather;
+use crate::store::{Utc, run_id};
+use crate::verdict;
+
+/// What a run is called and where it came from.
+#[derive(Clone, Debug)]
+pub struct About<'a> {
+    /// When it began.
+    pub started: Utc,
+    /// The command that repeats it.
+    pub command: String,
+    /// The scenario as resolved, without secrets.
+    pub scenario: serde_json::Value,
+    /// The plan, without secrets.
+    pub plan: serde_json::Value,
+    /// The scenario's text as given, without secrets.
+    pub text: Option<String>,
+    /// The machine.
+    pub environment: Environment,
+    /// Its thresholds.
+    pub expressions: &'a [Expression],
+    /// The last self-test on this machine.
+    pub selftest: Option<SelftestRef>,
+}
+
+/// Puts a run together.
+pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> (Run, Vec<Window>) {
+    let mut arms = Vec::new();
+    let mut windows = Vec::new();
+    let mut reasons = Vec::new();
+    for mut finished in done {
+        arms.push(finished.arm);
+        windows.append(&mut finished.windows);
+        reasons.append(&mut finished.reasons);
+    }
+    let thresholds = about
+        .expressions
+        .iter()
+        .flat_map(|expression| arms.iter().map(|arm| expression.evaluate(arm)))
+        .collect();
+    let run = Run {
+        schema: SCHEMA.to_owned(),
+        id: run_id(about.started, &plan.name),
+        name: plan.name.clone(),
+        started_at: about.started.rfc3339(),
+        seed: plan.seed,
+        command: about.command,
+        pushmark_version: env!("CARGO_PKG_VERSION").to_owned(),
+        scenario: about.scenario,
+        scenario_text: about.text,
+        plan: about.plan,
+        environment: about.environment,
+        phases: plan.arms.first().map(|arm| gather::phases(&arm.phases)).unwrap_or_default(),
+        verdict: verdict::of_run(reasons),
+        thresholds,
+        arms,
+        selftest: about.selftest,
+    };
+    (run, windows)
+}

@@ -1,0 +1,71 @@
+//! Emitters: the server publishes by itself on the arm's schedule.
+//!
+//! The schedule is the plan's, in `CLOCK_MONOTONIC`, and absolute: both sides know what is due
+//! without a word between them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use pushmark_model::plan::ArmPlan;
+use serde_json::{Value, json};
+
+use crate::server::http;
+
+const NAME: &str = "pushmark";
+/// Channels one emitter serves: a request of some 16 KiB.
+const CHANNELS_MAX: usize = 1_000;
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Sets the emitters of an arm that starts at `start_ns`. `base` is where the server keeps them.
+pub(super) fn set(base: &str, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()> {
+    let publisher = arm.publisher.as_ref().context("an arm that publishes")?;
+    let channels: Vec<u32> = (0..arm.subscriptions.channels).collect();
+    for (n, part) in channels.chunks(CHANNELS_MAX).enumerate() {
+        let body = json!({
+            "interval_us": (publisher.interval_ns / 1_000.0) as u64,
+            "size": publisher.size.max(),
+            "channels": part.iter().map(|&c| arm.channel_name(c)).collect::<Vec<_>>(),
+            "channel_indexes": part,
+            "phases_us": part.iter().map(|&c| arm.channel_phase_ns(c) / 1_000).collect::<Vec<_>>(),
+            "nonce": arm.nonce,
+            "publisher": 0,
+            "start_us": (start_ns + arm.phases.warmup_start_ns()) / 1_000,
+            "count": publisher.count,
+        });
+        let url = format!("{base}/{NAME}-{n}");
+        let body = body.to_string();
+        let answer = http::send(&http::Request {
+            method: "PUT",
+            url: &url,
+            headers: &[("content-type", "application/json")],
+            body: body.as_bytes(),
+            timeout: TIMEOUT,
+        })?;
+        if !answer.is_success() {
+            bail!("the server refused an emitter: PUT {url} was answered {}: {}", answer.status, answer.text());
+        }
+    }
+    Ok(())
+}
+
+/// Clears all emitters.
+pub(super) fn clear(base: &str) -> anyhow::Result<()> {
+    http::send(&http::Request { method: "DELETE", url: base, headers: &[], body: &[], timeout: TIMEOUT })?;
+    Ok(())
+}
+
+/// Publications that were due by the plan and never sent, by the server's own word: those it
+/// skipped, and those above each channel's last. `None` where it does not tell.
+pub(super) fn never_sent(stats: &Value, plan: &ArmPlan) -> Option<u64> {
+    let channels = stats.get("channels")?.as_object()?;
+    let skipped = stats.pointer("/emits/skipped").and_then(Value::as_u64).unwrap_or(0);
+    let mut never = skipped;
+    for channel in 0..plan.subscriptions.channels {
+        let mut schedule = plan.schedule(channel);
+        let due = std::iter::from_fn(|| schedule.take_due(u64::MAX)).count() as u64;
+        let last = channels.get(&plan.channel_name(channel)).and_then(|c| c.get("last"));
+        let sent = last.and_then(Value::as_u64).map_or(0, |last| last + 1);
+        never += due.saturating_sub(sent);
+    }
+    Some(never)
+}

@@ -1,0 +1,165 @@
+//! What is measured: a server that pushmark starts, or one that is there.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use pushmark_model::plan::ArmPlan;
+use pushmark_model::scenario::Scenario;
+use pushmark_model::template::{Template, Values};
+
+use crate::scenario_file::Loaded;
+use crate::server::http;
+use crate::server::port::free_port;
+use crate::server::process::{Process, Start};
+use crate::server::registry::{Registry, Server};
+
+/// How long a server may take until it is ready.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How the target of a scenario is started and asked.
+#[derive(Clone, Debug, Default)]
+pub struct Target {
+    name: String,
+    command: Vec<String>,
+    folder: Option<PathBuf>,
+    variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    ready: Option<String>,
+    stats: Option<String>,
+    emitters: Option<String>,
+}
+
+/// A target that can be measured now.
+#[derive(Debug)]
+pub(super) struct Up {
+    pub(super) process: Option<Process>,
+    pub(super) port: u16,
+    pub(super) subscribe_to: SocketAddr,
+    pub(super) publish_to: Option<SocketAddr>,
+}
+
+impl Target {
+    /// The target of a scenario; a server's commands come from its row.
+    pub fn new(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Target> {
+        match &loaded.server {
+            Some(server) => Target::of_server(server, registry, &loaded.scenario.target.args),
+            None => Ok(Target::of_process(&loaded.scenario, &loaded.folder)),
+        }
+    }
+
+    fn of_server(server: &Server, registry: &Registry, extra: &[String]) -> anyhow::Result<Target> {
+        let own = std::env::current_exe().context("the path of this program")?;
+        let contract = server.contract.then(|| registry.contract());
+        let mut command = server.run.clone();
+        command.extend_from_slice(extra);
+        Ok(Target {
+            name: server.name.clone(),
+            // The port stays open until it is known: {port} is filled in at the start.
+            command: command.into_iter().map(|word| word.replace("{pushmark}", &own.display().to_string())).collect(),
+            folder: registry.folder_of(server),
+            variables: Vec::new(),
+            ready: registry.ready_url(server).map(str::to_owned),
+            stats: contract.map(|c| c.stats.clone()),
+            emitters: contract.map(|c| c.emitters.clone()),
+        })
+    }
+
+    fn of_process(scenario: &Scenario, folder: &Path) -> Target {
+        let Some(process) = &scenario.target.process else { return Target::default() };
+        Target {
+            name: "target".to_owned(),
+            command: process.start.clone(),
+            folder: Some(process.cwd.as_ref().map_or(folder.to_owned(), |cwd| folder.join(cwd)))
+                .filter(|folder| !folder.as_os_str().is_empty()),
+            variables: process.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+            ready: process.ready.clone(),
+            stats: None,
+            emitters: None,
+        }
+    }
+
+    /// Whether pushmark starts it.
+    pub fn is_started(&self) -> bool {
+        !self.command.is_empty()
+    }
+
+    /// Its name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts it if it is to be started, waits until it is ready, resolves its addresses.
+    pub(super) fn bring_up(&self, arm: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Up> {
+        let mut port = 0;
+        let mut process = None;
+        if self.is_started() {
+            port = free_port().context("a port for the server")?;
+            let filled = |text: &String| fill(text, port);
+            let start = Start {
+                name: self.name.clone(),
+                command: self.command.iter().map(filled).collect(),
+                folder: self.folder.clone(),
+                variables: self.variables.clone(),
+                cpus: cpus.to_vec(),
+            };
+            let mut started = Process::start(&start)?;
+            let url = self.ready.as_ref().map(filled);
+            let url = url.unwrap_or_else(|| format!("http://127.0.0.1:{port}/"));
+            started.wait_ready(&url, READY_WITHIN)?;
+            process = Some(started);
+        }
+        let subscribe = &arm.subscribe;
+        let subscribe_to = resolve(&subscribe.host, subscribe.port.unwrap_or(port))?;
+        let publish_to = match &arm.publish {
+            Some(publish) => Some(resolve(&publish.host, publish.port.unwrap_or(port))?),
+            None => None,
+        };
+        Ok(Up { process, port, subscribe_to, publish_to })
+    }
+
+    /// What the server says of itself; `None` where it says nothing.
+    pub(super) fn stats(&self, port: u16) -> Option<serde_json::Value> {
+        let url = fill(self.stats.as_ref()?, port);
+        let answer = http::get(&url, CONTROL_TIMEOUT).ok().filter(http::Answer::is_success)?;
+        serde_json::from_slice(&answer.body).ok()
+    }
+
+    /// Where its emitters are set.
+    pub(super) fn emitters(&self, port: u16) -> Option<String> {
+        self.emitters.as_ref().map(|url| fill(url, port))
+    }
+}
+
+fn fill(text: &str, port: u16) -> String {
+    match Template::parse(text) {
+        Ok(template) => template.render_text(&Values { port, ..Values::default() }),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// Names are resolved once, before the run: a lookup is no part of what is measured.
+fn resolve(host: &str, port: u16) -> anyhow::Result<SocketAddr> {
+    let addresses = (host, port).to_socket_addrs().with_context(|| format!("{host} cannot be resolved"))?;
+    let mut addresses: Vec<SocketAddr> = addresses.collect();
+    // IPv4 first where a name has both: local targets listen there more often.
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    addresses.first().copied().with_context(|| format!("{host} has no address"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_this_host_is_resolved_to_ipv4() {
+        assert_eq!(resolve("localhost", 80).unwrap().to_string(), "127.0.0.1:80");
+        assert_eq!(resolve("::1", 80).unwrap().to_string(), "[::1]:80");
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_is_told() {
+        assert!(resolve("no-such-host.invalid", 80).unwrap_err().to_string().contains("no-such-host.invalid"));
+    }
+}
