@@ -16,7 +16,7 @@
 //! | `serve.rs` | binding, threads, the summary |
 //! | `shard/` | one thread's loop, a file for each thing that happens to it |
 //! | `hub.rs`, `channel.rs` | what threads share of publishing; what one thread knows of channels |
-//! | `emitter.rs` | absolute schedules, as arithmetic |
+//! | `emitter.rs`, `emitters.rs` | absolute schedules, as arithmetic |
 //! | `request.rs`, `reply.rs`, `documents.rs` | the contract's HTTP |
 //! | `framing.rs`, `connection.rs`, `outbox.rs` | bytes to subscribers |
 //! | `faults/`, `truth.rs` | what goes wrong on request, and the record of it |
@@ -27,6 +27,7 @@ mod channel;
 mod connection;
 mod documents;
 mod emitter;
+mod emitters;
 pub mod faults;
 mod framing;
 mod hub;

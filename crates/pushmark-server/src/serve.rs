@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pushmark_net::{Listener, Waker, limits};
 
-use crate::emitter::Emitters;
+use crate::emitters::Emitters;
 use crate::faults::fate::Fates;
 use crate::hub::Hub;
 use crate::options::Options;

@@ -7,7 +7,7 @@
 //! | `input.rs` | bytes come: requests, bodies, frames |
 //! | `perform.rs` | a request is whole |
 //! | `subscribe.rs` | a client begins to hear |
-//! | `polling.rs` | polls are answered, held, timed out |
+//! | `polling.rs`, `timers.rs` | polls are answered, held, timed out |
 //! | `publish.rs` | publications and emitters are due |
 //! | `deliver.rs` | publications go to subscribers |
 //! | `output.rs` | bytes leave |
@@ -22,6 +22,7 @@ mod perform;
 mod polling;
 mod publish;
 mod subscribe;
+mod timers;
 
 use std::io;
 use std::os::fd::AsFd;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::Shard;
 use crate::documents;
-use crate::emitter::{EMITTERS_MAX, Emitter, EmitterSpec};
+use crate::emitter::{Emitter, EmitterSpec};
+use crate::emitters::EMITTERS_MAX;
 use crate::hub::is_channel_name;
 use crate::publication::MESSAGE_MAX;
 use crate::reply::Reply;

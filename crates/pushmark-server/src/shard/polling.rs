@@ -234,48 +234,6 @@ impl Shard {
         }
     }
 
-    /// Has the connection looked at again at `at_ns`, unless it will be earlier anyway.
-    pub(super) fn schedule(&mut self, token: u64, at_ns: Nanos) {
-        let Some(connection) = self.connections.get_mut(token) else { return };
-        if at_ns < connection.timer_ns {
-            connection.timer_ns = at_ns;
-            self.timers.insert(at_ns, token);
-        }
-    }
-
-    pub(super) fn timers_due(&mut self) {
-        if self.timers.is_empty() {
-            return;
-        }
-        let now_ns = Clock::now();
-        let mut due = Vec::new();
-        self.timers.expire(now_ns, |token| due.push(token));
-        for token in due {
-            self.timer_rang(token, now_ns);
-        }
-    }
-
-    fn timer_rang(&mut self, token: u64, now_ns: Nanos) {
-        let Some(connection) = self.live(token) else { return };
-        if connection.timer_ns > now_ns {
-            return; // an older timer: the one that counts is still to come
-        }
-        connection.timer_ns = Nanos::MAX;
-        let pace_ns = connection.pace_ns;
-        if let Talk::Held(hold) = connection.talk {
-            if hold.until_ns <= now_ns {
-                self.answer_timeout(token, now_ns, true);
-            } else {
-                self.schedule(token, hold.until_ns);
-            }
-        }
-        if pace_ns != 0 && pace_ns <= now_ns {
-            self.paced_write(token);
-        } else if pace_ns != 0 {
-            self.schedule(token, pace_ns);
-        }
-    }
-
     /// Ends the long poll of a connection that is going away.
     pub(super) fn forget_poll(&mut self, token: u64) {
         self.poll_came_back(token);
