@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::faults::{Faults, SpecError};
 use crate::stop::Stop;
 
-/// Everything [`crate::serve`] needs to know.
+/// Everything [`crate::serve()`] needs to know.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where to listen; port 0 lets the system choose one.
