@@ -73,7 +73,12 @@ pub fn connect(address: SocketAddr, target: &str, heard: impl FnMut(&[u8])) -> i
 }
 
 /// Echoes messages, answers pings and Close, and fails the connection as RFC 6455 7.1.7 says.
-fn echo(mut stream: TcpStream, mut input: Vec<u8>, role: Role, mut heard: impl FnMut(&[u8])) -> io::Result<()> {
+fn echo(
+    mut stream: TcpStream,
+    mut input: Vec<u8>,
+    role: Role,
+    mut heard: impl FnMut(&[u8]),
+) -> io::Result<()> {
     let key = (role == Role::Client).then_some([0x12, 0x34, 0x56, 0x78]);
     let mut decoder = Decoder::new(role, MESSAGE_MAX);
     let mut message = Vec::new();

@@ -73,6 +73,8 @@ fn run_clients(section: &str, excluded: &[&str], client: impl Fn(SocketAddr, &st
         client(address, &format!("/runCase?case={case}&agent=pushmark"));
     }
     let _ = echo::connect(address, "/updateReports?agent=pushmark", |_| {});
-    wait::until("the reports", || (server.ended() && reports.path().join("index.json").exists()).then_some(()));
+    wait::until("the reports", || {
+        (server.ended() && reports.path().join("index.json").exists()).then_some(())
+    });
     assert_expected(section, reports.path());
 }

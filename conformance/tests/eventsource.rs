@@ -35,8 +35,10 @@ struct Said {
 
 impl Said {
     fn of(value: &Value) -> Said {
-        let text = |event: &Value, key: &str, default: &str| event[key].as_str().unwrap_or(default).to_owned();
-        let event = |event: &Value| (text(event, "type", "message"), text(event, "data", ""), text(event, "id", ""));
+        let text =
+            |event: &Value, key: &str, default: &str| event[key].as_str().unwrap_or(default).to_owned();
+        let event =
+            |event: &Value| (text(event, "type", "message"), text(event, "data", ""), text(event, "id", ""));
         Said {
             events: value["events"].as_array().expect("events").iter().map(event).collect(),
             retry_ms: value["retry_ms"].as_u64(),
@@ -62,9 +64,8 @@ fn decode(stream: &[u8], size: usize) -> (Said, String) {
                 Event::Retry(ms) => said.retry_ms = Some(ms),
                 Event::Comment => {}
                 Event::MessageEnd => {
-                    let text = |bytes: &mut Vec<u8>| {
-                        String::from_utf8_lossy(&std::mem::take(bytes)).into_owned()
-                    };
+                    let text =
+                        |bytes: &mut Vec<u8>| String::from_utf8_lossy(&std::mem::take(bytes)).into_owned();
                     let kind = if name.is_empty() { "message".to_owned() } else { text(&mut name) };
                     said.events.push((kind, text(&mut data), decoder.last_event_id().to_owned()));
                 }
@@ -135,9 +136,10 @@ fn eventsource_parser_hears_the_same() {
         return;
     }
     // Where the parser itself departs from the standard.
-    let deviations = [
-        ("newlines-cr", "keeps the last CR back until it knows that no LF follows, so the last event waits"),
-    ];
+    let deviations = [(
+        "newlines-cr",
+        "keeps the last CR back until it knows that no LF follows, so the last event waits",
+    )];
     let output = tools::node("parse.mjs").arg(own("eventsource.json")).output().expect("node runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let heard = String::from_utf8(output.stdout).expect("JSON is UTF-8");
