@@ -88,7 +88,8 @@ impl<W: Write> Progress<W> {
         let every_ns = if matches!(self.mode, Mode::Plain) { PLAIN_NS } else { REDRAW_NS };
         let is_due = self.drawn_ns.is_none_or(|at| now_ns.saturating_sub(at) >= every_ns);
         // On a terminal even a new phase waits its turn: phases of 10 ms must not flicker.
-        if !is_due && !(is_new && self.mode == Mode::Plain) {
+        let is_due = is_due || (is_new && self.mode == Mode::Plain);
+        if !is_due {
             return;
         }
         match self.mode {

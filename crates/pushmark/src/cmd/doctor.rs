@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use pushmark_model::plan::{ArmPlan, Plan};
 use pushmark_model::scenario::Override;
 
 use super::output::{Format, print};
@@ -11,6 +10,7 @@ use crate::doctor;
 use crate::exit::{Ending, Exit};
 use crate::preflight::{Machine, Need, examine};
 use crate::progress::screen::Screen;
+use crate::run::is_local;
 use crate::scenario_file::{self, Asked, Report};
 use crate::server::registry::Registry;
 use crate::store::RESULTS;
@@ -66,15 +66,5 @@ fn need_of_scenario(args: &DoctorArgs) -> anyhow::Result<Need> {
     let asked = Asked::argument(args.scenario.as_deref(), &[]);
     let plan = scenario_file::load(&asked, &overrides, &registry).and_then(|loaded| loaded.plan(0));
     let plan = plan.map_err(usage)?;
-    Ok(Need::of(&plan, runs_here(&plan)))
-}
-
-/// Whether the target is on this host: a server we start, or an address of the loopback device.
-pub fn runs_here(plan: &Plan) -> bool {
-    let is_local = |arm: &ArmPlan| {
-        let host = &arm.subscribe.host;
-        let address = host.parse::<std::net::IpAddr>();
-        arm.subscribe.port.is_none() || host == "localhost" || address.is_ok_and(|a| a.is_loopback())
-    };
-    plan.arms.iter().any(is_local)
+    Ok(Need::of(&plan, plan.arms.iter().any(is_local)))
 }

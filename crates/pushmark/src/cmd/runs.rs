@@ -7,7 +7,10 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::output::{Format, print};
+use super::report::style;
 use crate::exit::{Ending, Exit};
+use crate::progress::screen::Screen;
+use crate::report::{self, RunFiles};
 use crate::store::{self, Index, RESULTS};
 
 /// What is asked of the kept runs.
@@ -100,24 +103,13 @@ fn show(results: &Path, key: &str, format: Format) -> anyhow::Result<String> {
         let path = folder.join("run.json");
         return fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
     }
-    let (run, _) = store::load(&folder)?;
-    let mut text = format!("{id}\n{}\n{}\n\n", folder.display(), run.command);
-    text.push_str(&format!("{}\n", run.verdict.state.name()));
-    for reason in &run.verdict.reasons {
-        text.push_str(&format!("  seen  {}\n  why   {}\n  try   {}\n", reason.seen, reason.why, reason.try_));
-    }
-    // The id came out of the index; its quotes are doubled all the same.
-    let quoted = id.replace('\'', "''");
-    let arms = format!(
-        "SELECT transport, target, outcome, verdict, intended, delivered, late, missing, superseded, \
-         p50_us, p99_us, read_lag_p99_us, server_cpu_us FROM arms WHERE run = '{quoted}' ORDER BY transport"
-    );
-    text.push_str(&format!("\n{}", Index::query(results, &arms)?.text()));
-    for threshold in &run.thresholds {
-        let word = if threshold.ok { "pass" } else { "FAIL" };
-        text.push_str(&format!("\n{word}  {} {}", threshold.arm, threshold.expression));
-    }
-    Ok(text.trim_end().to_string() + "\n")
+    let (run, windows) = store::load(&folder)?;
+    let page = folder.join("report.html");
+    let page = page.exists().then(|| page.display().to_string());
+    let screen = Screen::of_stdout();
+    let command = run.command.clone();
+    let result = report::text(&[RunFiles { run, windows }], style(&screen, page.as_deref()));
+    Ok(format!("{id}\n{command}\n{result}"))
 }
 
 fn query(results: &Path, sql: &str, format: TableFormat) -> anyhow::Result<String> {
@@ -197,20 +189,8 @@ mod tests {
     fn one_is_shown_by_its_last_characters() {
         let results = two();
         let text = show(results.path(), "k3f9", Format::Text).unwrap();
-        let text = text.replace(results.path().to_str().unwrap(), "results");
-        insta::assert_snapshot!(text, @"
-        20261121T200412Z-fan-out-k3f9
-        results/20261121T200412Z-fan-out-k3f9
-        pushmark run
-
-        valid
-
-        transport  target   outcome   verdict  intended  delivered  late  missing  superseded  p50_us  p99_us  read_lag_p99_us  server_cpu_us
-        sse        builtin  degraded  valid        1000        998     0        2           0     500     990  –                        40000
-        websocket  builtin  held      valid        1000       1000     0        0           0     500     990  –                        40000
-
-        FAIL  sse delivery.missing == 0
-        ");
+        assert!(text.starts_with("20261121T200412Z-fan-out-k3f9\npushmark run\n"), "{text}");
+        assert!(text.contains("websocket") && text.contains("degraded"), "{text}");
         assert!(show(results.path(), "fan-out", Format::Json).unwrap().contains("m2x7"), "the newest");
         let error = show(results.path(), "nope", Format::Text).unwrap_err();
         assert_eq!(Ending::exit_of(&error), Exit::Usage);
