@@ -228,7 +228,12 @@ impl Shard {
         };
         // Received: taken at the read, before anything is parsed.
         self.now_ns = Clock::now();
+        let generation = conn.generation;
         self.publish_due(self.now_ns);
+        if self.crowd[index as usize].generation != generation {
+            // It was this peer's turn to publish, and its connection broke at that.
+            return;
+        }
         match read {
             Ok(Read::Bytes(n)) => {
                 self.bytes_came(index, n);
@@ -508,24 +513,20 @@ impl Shard {
         }
         let conn = &mut self.crowd[index as usize];
         let counts = &mut self.accounting.record.counts;
-        if self.in_measure {
-            if long {
-                if conn.news > 0 {
-                    counts.answers += 1;
-                    counts.answered_messages += u64::from(conn.news);
-                } else {
-                    counts.timeouts += 1;
-                    let due_ns = conn.asked_ns + self.plan.arm.hold_ns;
-                    self.accounting.record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
-                }
+        // The first answer of a long poll with a cursor is the acknowledgement: nothing was held.
+        let acknowledges = first && long && cursor && conn.stamps == 0;
+        if self.in_measure && !acknowledges {
+            if long && conn.news > 0 {
+                counts.answers += 1;
+                counts.answered_messages += u64::from(conn.news);
+            } else if long {
+                counts.timeouts += 1;
+                let due_ns = conn.asked_ns + self.plan.arm.hold_ns;
+                self.accounting.record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
             } else if conn.news == 0 {
                 counts.redundant += 1;
                 counts.not_modified += u64::from(status == 304);
             }
-        }
-        // The first answer of a long poll with a cursor is the acknowledgement: nothing was held.
-        if first && long && cursor && conn.stamps == 0 && self.in_measure {
-            self.accounting.record.counts.timeouts -= 1;
         }
         conn.heard_ns = self.now_ns;
         conn.give_up_ns = NEVER;
@@ -711,7 +712,7 @@ impl Shard {
             ms => u64::from(ms) * 1_000_000 + (draw.unit() * base_ns as f64) as u64,
         };
         conn.phase = Phase::Resting;
-        if self.plan.arm.transport != Transport::Poll {
+        if self.plan.arm.transport != Transport::Poll || self.plan.arm.poll.after_answer {
             conn.next_ns = self.now_ns + pause_ns;
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }

@@ -92,6 +92,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
         return Err(Ending::error(Exit::Usage, text));
     }
+    let cpus = Cpus::share_out(args, &loaded)?;
     let signals = Signals::listen()?;
     let mut progress = Progress::new(args.quiet);
     let mut exit = Exit::Pass;
@@ -102,7 +103,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             break;
         }
         let start = Start { number, of: starts };
-        let (run, windows) = one_start(args, &loaded, &registry, &signals, start, &mut progress)?;
+        let (run, windows) = one_start(&loaded, &registry, &cpus, &signals, start, &mut progress)?;
         exit = exit.worst(exit_of(&run));
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
@@ -112,6 +113,31 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
     print_result(args, &files, last_page.as_deref())?;
     Ok(exit)
+}
+
+/// Who runs where. Decided once: from then on this process is kept to its own half.
+#[derive(Clone, Debug)]
+struct Cpus {
+    /// Of a started server; empty: anywhere.
+    server: Vec<u32>,
+    /// Of this process; empty: anywhere.
+    generator: Vec<u32>,
+    /// How many shards have a CPU each.
+    threads: usize,
+}
+
+impl Cpus {
+    fn share_out(args: &RunArgs, loaded: &Loaded) -> anyhow::Result<Cpus> {
+        let started = loaded.server.is_some() || loaded.scenario.target.process.is_some();
+        if args.no_pin || !started {
+            let threads = cpus::allowed_cpus().map_or(1, |all| all.len());
+            return Ok(Cpus { server: Vec::new(), generator: Vec::new(), threads });
+        }
+        let (server, generator) = cpus::halves_of_cpus()?;
+        // This thread and the monitor are the generator's too: they keep off the server's cores.
+        cpus::pin_current_thread(&generator)?;
+        Ok(Cpus { server, threads: generator.len(), generator })
+    }
 }
 
 fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
@@ -184,9 +210,9 @@ fn source_range(text: &str) -> anyhow::Result<Vec<String>> {
 }
 
 fn one_start(
-    args: &RunArgs,
     loaded: &Loaded,
     registry: &Registry,
+    cpus: &Cpus,
     signals: &Signals,
     start: Start,
     progress: &mut Progress,
@@ -198,14 +224,7 @@ fn one_start(
     let machine = Machine::read(Path::new(RESULTS));
     rotate_sources(&mut plan, &machine, same_host);
     refuse(&plan, &machine, same_host)?;
-    let (server_cpus, generator_cpus) = match (args.no_pin, target.is_started()) {
-        (false, true) => cpus::halves_of_cpus()?,
-        _ => (Vec::new(), Vec::new()),
-    };
-    let threads = match generator_cpus.len() {
-        0 => cpus::allowed_cpus().map_or(1, |all| all.len()),
-        n => n,
-    };
+    let Cpus { server: server_cpus, generator: generator_cpus, threads } = cpus.clone();
     let shards = loaded.scenario.threads.unwrap_or(threads as u32).max(1);
     let setup = Setup {
         target: &target,

@@ -105,6 +105,13 @@ impl Gathered {
         Some(record.second)
     }
 
+    /// No more comes: seconds that a shard slept through are summarised from the others.
+    pub fn close(&mut self) {
+        for (second, (window, _)) in std::mem::take(&mut self.open) {
+            self.seconds.insert(second, Second::of(&window));
+        }
+    }
+
     /// Every shard has handed over its last record.
     pub fn is_complete(&self) -> bool {
         self.finished == self.shards

@@ -19,8 +19,8 @@ use crate::verdict::{self, Facts};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.
 const LEAD_NS: u64 = 50_000_000;
-/// The loop here looks around so often; figures are taken at exact instants all the same.
-const TICK: Duration = Duration::from_millis(20);
+/// The loop here looks around at least so often; it wakes for each instant that is marked.
+const TICK_NS: u64 = 200_000_000;
 /// After its planned end an arm that does not finish is given up.
 const OVERTIME_NS: u64 = 15_000_000_000;
 
@@ -99,7 +99,7 @@ pub(super) fn drive(
 
     let mut stopped = None;
     loop {
-        match crew.next(TICK) {
+        match crew.next(watch.until_next(Clock::now())) {
             Came::Record(record) => {
                 gathered.add(&record);
                 for trouble in &record.troubles {
@@ -124,6 +124,7 @@ pub(super) fn drive(
             return Err(internal(anyhow::anyhow!("the shards did not end in time")));
         }
     }
+    gathered.close();
     let stopped_ns = stopped.map(|_| Clock::now());
     crew.join().map_err(|e| internal(anyhow::anyhow!(e)))?;
     marks.end = Some(monitor.mark_with_pss());
@@ -168,6 +169,14 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
+    /// How long to wait: until the next instant that is marked, and never long.
+    fn until_next(&self, now_ns: u64) -> Duration {
+        let phases = &self.plan.phases;
+        let marks = [phases.measure_start_ns(), phases.measure_end_ns()].map(|at| self.start_ns + at);
+        let next_ns = marks.into_iter().filter(|&at| at > now_ns).min().unwrap_or(u64::MAX);
+        Duration::from_nanos((next_ns - now_ns).min(TICK_NS))
+    }
+
     /// Takes the snapshots when their instants have come.
     fn mark(&self, now_ns: u64, monitor: &Monitor, marks: &mut Marks) {
         let phases = &self.plan.phases;
