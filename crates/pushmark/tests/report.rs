@@ -1,0 +1,258 @@
+//! The report over plausible and extreme runs: its numbers are the run's, its texts stay in
+//! their drawings and apart from each other, and nothing in it points outside.
+
+use pushmark::report::{self, Drawing, RunFiles, Style, TextBox};
+use pushmark_model::run::VerdictState;
+use pushmark_model::transport::Transport;
+
+#[path = "data/sample.rs"]
+#[allow(unreachable_pub)]
+mod sample;
+
+fn files(samples: Vec<sample::Sample>) -> Vec<RunFiles> {
+    samples.into_iter().map(|(run, windows)| RunFiles { run, windows }).collect()
+}
+
+fn one(sample: sample::Sample) -> Vec<RunFiles> {
+    files(vec![sample])
+}
+
+fn plain(report_path: Option<&str>) -> Style<'_> {
+    Style { color: false, utf8: true, report_path }
+}
+
+/// Rows of a CSV by its column names.
+fn rows(csv: &str) -> Vec<std::collections::HashMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    reader.deserialize().map(|row| row.expect("a row of the figure's CSV")).collect()
+}
+
+#[test]
+fn every_extreme_run_becomes_a_page_and_a_text() {
+    for (name, samples) in sample::extremes() {
+        let files = files(samples);
+        let page = report::html(&files);
+        assert!(page.starts_with("<!DOCTYPE html>"), "{name}");
+        for id in report::figure_ids(&files) {
+            let svg = report::svg(&files, id).expect("a figure that is listed");
+            assert!(!svg.contains("var("), "{name} {id}: a drawing that leaves the page has its colours written in");
+            assert!(svg.contains(&files[0].run.id), "{name} {id}: the run's id goes with the drawing");
+            assert!(report::csv(&files, id).expect("its data").lines().count() > 0, "{name} {id}");
+        }
+        assert!(!page.contains("NaN") && !page.contains(">inf"), "{name}: a number that is none");
+    }
+}
+
+#[test]
+fn nothing_in_the_page_is_fetched_or_run() {
+    let page = report::html(&files((0..5).map(sample::suspect).collect()));
+    for fetching in ["<script", "<link", "<img", "<iframe", "src=", "@import", "javascript:", "onload"] {
+        assert!(!page.contains(fetching), "{fetching}");
+    }
+    let outside = page.match_indices("http").filter(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
+    assert_eq!(outside.count(), 0, "no address but the namespace of SVG");
+    for url in page.match_indices("url(").map(|(at, _)| &page[at..at + 5]) {
+        assert!(["url(#", "url(%"].contains(&url), "{url}: paint is in the same drawing");
+    }
+}
+
+#[test]
+fn a_run_of_five_arms_weighs_less_than_700_kb() {
+    for starts in [1, 5] {
+        let page = report::html(&files((0..starts).map(sample::suspect).collect()));
+        assert!(page.len() < 700 * 1024, "{} KB for {starts} starts", page.len() / 1024);
+    }
+}
+
+#[test]
+fn ids_are_unique_over_both_drawings_and_all_sections() {
+    let mut other = sample::five_arms(0);
+    other.0.name = "another".into();
+    let mut runs = one(sample::suspect(0));
+    runs.extend(one(other));
+    let page = report::html(&runs);
+    // Downloads carry ids of their own documents.
+    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap_or(0)]).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    let twice: Vec<_> = ids.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
+    assert!(twice.is_empty(), "{twice:?} of {all}");
+}
+
+fn outside(drawing: &Drawing) -> Vec<&TextBox> {
+    let fits = |t: &&TextBox| {
+        let [left, top, right, bottom] = t.bounds;
+        !(left >= -0.5 && top >= -0.5 && right <= drawing.width + 0.5 && bottom <= drawing.height + 0.5)
+    };
+    drawing.texts.iter().filter(fits).collect()
+}
+
+fn overlapping(drawing: &Drawing) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for (i, a) in drawing.texts.iter().enumerate() {
+        for b in &drawing.texts[i + 1..] {
+            let (p, q) = (a.bounds, b.bounds);
+            if p[0] + 1.0 < q[2] && q[0] + 1.0 < p[2] && p[1] + 1.5 < q[3] && q[1] + 1.5 < p[3] {
+                out.push((a.text.clone(), b.text.clone()));
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn no_text_leaves_its_drawing_or_covers_another() {
+    let mut wrong = Vec::new();
+    for (name, samples) in sample::extremes() {
+        for (id, wide, narrow) in report::drawings(&files(samples)) {
+            for (size, drawing) in [("wide", &wide), ("narrow", &narrow)] {
+                wrong.extend(outside(drawing).iter().map(|t| format!("{name}, {id} {size}: outside: {t:?}")));
+                wrong.extend(overlapping(drawing).iter().map(|o| format!("{name}, {id} {size}: overlap: {o:?}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn numbers_of_figures_are_the_runs() {
+    let sample = sample::five_arms(0);
+    let runs = one(sample.clone());
+    let csv = |id: &str| rows(&report::csv(&runs, id).expect(id));
+    let number = |row: &std::collections::HashMap<String, String>, key: &str| -> f64 {
+        row[key].parse().unwrap_or_else(|_| panic!("{key} = {:?}", row[key]))
+    };
+    for (i, arm) in sample.0.arms.iter().enumerate() {
+        let d = arm.delivery.as_ref().expect("a delivery");
+        let server = arm.server.as_ref().expect("a server");
+        let row = &csv("deliveries")[i];
+        assert_eq!(row["arm"], arm.transport.name());
+        for (key, value) in [("intended", d.intended), ("delivered", d.delivered), ("missing", d.missing), ("late", d.late)]
+        {
+            assert_eq!(number(row, key), value as f64, "{key} of {}", arm.transport);
+        }
+        let row = &csv("percentiles")[i];
+        assert_eq!(number(row, "p50_us"), d.latency.p50_us.unwrap() as f64);
+        assert_eq!(number(row, "p99_us"), d.latency.p99_us.unwrap() as f64);
+        assert_eq!(number(row, "read_lag_p99_us"), d.read_lag.p99_us.unwrap() as f64);
+        let row = &csv("cpu")[i];
+        let per_million = server.cpu_us as f64 / 1e6 / (d.delivered as f64 / 1e6);
+        assert!((number(row, "server_cpu_s_per_million") - per_million).abs() < 1e-5);
+        let row = &csv("age-against-cost")[i];
+        assert_eq!(number(row, "age_p50_us"), d.age_of_information.as_ref().unwrap().p50_us as f64);
+        let row = &csv("memory")[i];
+        assert!((number(row, "rss_bytes_per_connection") - server.rss_bytes_per_connection.unwrap()).abs() < 1e-5);
+        let row = &csv("connect")[i];
+        assert_eq!(number(row, "p99_us"), arm.connect.as_ref().unwrap().p99_us as f64);
+        assert_eq!((row["verdict"].as_str(), row["n"].as_str()), ("valid", "1"));
+        assert_eq!(row["run"], sample.0.id);
+    }
+}
+
+#[test]
+fn repeats_are_totals_and_medians() {
+    let runs = files((0..5).map(sample::five_arms).collect());
+    let row = &rows(&report::csv(&runs, "deliveries").unwrap())[2];
+    assert_eq!((row["delivered"].as_str(), row["n"].as_str()), ("6000000", "5"));
+    let mut p50: Vec<i64> =
+        runs.iter().map(|r| r.run.arms[2].delivery.as_ref().unwrap().latency.p50_us.unwrap()).collect();
+    p50.sort_unstable();
+    let row = &rows(&report::csv(&runs, "percentiles").unwrap())[2];
+    assert_eq!(row["p50_us"], p50[2].to_string());
+    assert!(row["p50_low_us"].parse::<f64>().unwrap() < p50[2] as f64, "an interval from five starts");
+}
+
+#[test]
+fn a_number_not_measured_is_absent_with_its_reason() {
+    for (name, samples) in sample::extremes() {
+        let runs = files(samples);
+        match name {
+            "no optional field" => {
+                let row = &rows(&report::csv(&runs, "memory").unwrap())[0];
+                assert_eq!(row["rss_bytes_per_connection"], "");
+                assert!(report::html(&runs).contains("the server&#39;s process is not known"));
+            }
+            "few publications" => {
+                let row = &rows(&report::csv(&runs, "percentiles").unwrap())[0];
+                assert_eq!(row["p99_us"], "");
+                assert!(report::html(&runs).contains("too few: 60 of 100 publications"));
+            }
+            "everything missing" => {
+                let row = &rows(&report::csv(&runs, "percentiles").unwrap())[0];
+                assert_eq!((row["p50_us"].as_str(), row["p50_at_least_us"].as_str()), ("", "2000000"));
+            }
+            "an invalid arm" => {
+                let row = &rows(&report::csv(&runs, "cpu").unwrap())[1];
+                assert_eq!((row["verdict"].as_str(), row["server_cpu_s_per_million"].as_str()), ("invalid", ""));
+                assert!(row["reason"].starts_with("generator core 97 % busy"));
+            }
+            "an unstable arm" => {
+                let row = &rows(&report::csv(&runs, "percentiles").unwrap())[1];
+                assert_eq!(row["p50_us"], "");
+                assert!(report::html(&runs).contains("backlog +1\u{202f}240/s"));
+            }
+            "observe" => assert!(report::html(&runs).contains("[target.publish]")),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_title_says_at_most_twelve_words_and_two_numbers() {
+    for (name, samples) in sample::extremes() {
+        let page = report::html(&files(samples));
+        let title = &page[page.find("<title>").unwrap() + 7..page.find("</title>").unwrap()];
+        let finding = title.split_once(": ").expect("name: finding").1;
+        assert!(finding.split_whitespace().count() <= 12, "{name}: {finding}");
+        let numbers = finding.split_whitespace().filter(|w| w.starts_with(|c: char| c.is_ascii_digit())).count();
+        assert!(numbers <= 2, "{name}: {finding}");
+    }
+}
+
+#[test]
+fn the_verdict_stands_before_any_figure() {
+    let page = report::html(&one(sample::suspect(0)));
+    assert!(page.find("aria-label=\"verdict\"").unwrap() < page.find("<figure").unwrap());
+}
+
+#[test]
+fn text_fits_80_columns_in_every_extreme() {
+    for (name, samples) in sample::extremes() {
+        let runs = files(samples);
+        for utf8 in [true, false] {
+            let text = report::text(&runs, Style { color: false, utf8, report_path: None });
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{name}: {} columns: {line}", line.chars().count());
+                assert!(utf8 || line.is_ascii(), "{name}: {line}");
+                assert!(!line.contains('\u{1b}'));
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_escapes_and_nothing_else() {
+    let runs = one(sample::suspect(0));
+    let coloured = report::text(&runs, Style { color: true, utf8: true, report_path: None });
+    assert!(coloured.contains("\u{1b}[33m▲ suspect"), "suspect is yellow");
+    let mut bare = String::new();
+    let mut escape = false;
+    for c in coloured.chars() {
+        match (escape, c) {
+            (false, '\u{1b}') => escape = true,
+            (true, 'm') => escape = false,
+            (true, _) => {}
+            (false, c) => bare.push(c),
+        }
+    }
+    assert_eq!(bare, report::text(&runs, plain(None)));
+}
+
+#[test]
+fn the_words_of_a_verdict_follow_its_arms() {
+    let mut sample = sample::five_arms(0);
+    sample::doubt(&mut sample, Transport::Poll, VerdictState::Suspect, "a", "x");
+    sample::doubt(&mut sample, Transport::Sse, VerdictState::Invalid, "b", "y");
+    let text = report::text(&one(sample), plain(None));
+    assert!(text.contains("✕ invalid   sse is not the server's; poll is suspect"), "{text}");
+}

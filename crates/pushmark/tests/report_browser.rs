@@ -1,0 +1,117 @@
+//! The page in a real browser: nothing fetched, nothing complained of, every text inside its
+//! drawing and clear of every other, nothing scrolling sideways. Needs chromium.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pushmark::report::{self, RunFiles};
+
+#[path = "data/sample.rs"]
+#[allow(unreachable_pub)]
+mod sample;
+
+/// Runs in the COPY of a page that is tested, never in a report: asks the browser for the boxes
+/// of all texts and tells the page around it what is wrong.
+const CHECK: &str = r#"<script>
+addEventListener('load', () => {
+  for (const d of document.querySelectorAll('details')) d.open = true;
+  const wrong = [];
+  const name = (e) => (e.closest('figure')?.querySelector('h3')?.textContent ?? '') + ' "' + e.textContent + '"';
+  for (const svg of document.querySelectorAll('figure svg')) {
+    const frame = svg.getBoundingClientRect();
+    if (!frame.width) continue;
+    const texts = [...svg.querySelectorAll('text')].map((e) => [e, e.getBoundingClientRect()]);
+    for (const [i, [e, a]] of texts.entries()) {
+      if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 3 || a.bottom > frame.bottom + 3)
+        wrong.push('outside: ' + name(e));
+      for (const [o, b] of texts.slice(i + 1)) {
+        // A line box is taller than its letters.
+        const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (x > 1 && y > 5) wrong.push('overlap: ' + name(e) + ' and ' + name(o));
+      }
+    }
+  }
+  const page = document.documentElement;
+  if (page.scrollWidth > page.clientWidth) wrong.push('sideways: ' + page.scrollWidth + ' of ' + page.clientWidth);
+  parent.postMessage(innerWidth + ' px: ' + wrong.length + ' wrong\n' + wrong.join('\n'), '*');
+});
+</script>"#;
+
+/// A window is never narrower than 500 px, a frame can be: both widths at once.
+const FRAMES: &str = r#"<!DOCTYPE html><title>waiting</title><script>
+const said = [];
+addEventListener('message', (m) => { said.push(m.data); document.title = said.sort().join('; '); });
+</script>
+<iframe src="report.html" style="width:1280px;height:900px;border:0"></iframe>
+<iframe src="report.html" style="width:360px;height:900px;border:0"></iframe>"#;
+
+fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+    let found = named.or_else(|| Some(PathBuf::from("/usr/bin/chromium"))).filter(|p| p.exists());
+    if found.is_none() {
+        let all = std::env::var("PUSHMARK_TEST_ALL").is_ok_and(|v| v == "1");
+        assert!(!all, "chromium is not installed (CHROMIUM or /usr/bin/chromium): the report was not tested in a browser");
+        eprintln!("skipped: chromium not installed");
+    }
+    found
+}
+
+/// The title after load, and everything the browser complained of.
+fn open(chromium: &Path, page: &Path) -> (String, Vec<String>) {
+    let profile = tempfile::tempdir().expect("a profile folder");
+    let output = Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=4000", "--dump-dom"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1800,1000", "--hide-scrollbars"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("chromium starts");
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let title = dom.split_once("<title>").and_then(|d| d.1.split_once("</title>")).map_or("", |t| t.0).to_string();
+    let log = String::from_utf8_lossy(&output.stderr);
+    let complaints = log.lines().filter(|l| l.contains("CONSOLE") || l.contains("net::ERR")).map(String::from).collect();
+    (title, complaints)
+}
+
+/// What a browser finds wrong with a page at 1280 and at 360 px.
+fn check(chromium: &Path, page: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    // In the widest of the common fonts: any other leaves more room.
+    let checked = format!("{CHECK}<style>*{{font-family:'DejaVu Sans'!important}}</style></body>");
+    std::fs::write(folder.path().join("report.html"), page.replace("</body>", &checked)).expect("the page is written");
+    let frames = folder.path().join("frames.html");
+    std::fs::write(&frames, FRAMES).expect("the page around it is written");
+    let (title, mut wrong) = open(chromium, &frames);
+    if !(title.contains("1280 px: 0 wrong") && title.contains("360 px: 0 wrong")) {
+        wrong.push(title);
+    }
+    wrong
+}
+
+fn page_of(samples: Vec<sample::Sample>) -> String {
+    let runs: Vec<RunFiles> = samples.into_iter().map(|(run, windows)| RunFiles { run, windows }).collect();
+    report::html(&runs)
+}
+
+#[test]
+fn the_page_holds_in_a_browser() {
+    let Some(chromium) = chromium() else { return };
+    let mut wrong = Vec::new();
+    for (name, samples) in sample::extremes() {
+        wrong.extend(check(&chromium, &page_of(samples)).into_iter().map(|w| format!("{name}: {w}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_check_sees_what_is_planted() {
+    let Some(chromium) = chromium() else { return };
+    let page = page_of(vec![sample::five_arms(0)]);
+    let planted = page.replacen("</svg><svg class=\"x\"", "<text x=\"1140\" y=\"12\">planted</text></svg><svg class=\"x\"", 1);
+    assert_ne!(page, planted);
+    let wrong = check(&chromium, &planted).join("\n");
+    assert!(wrong.contains("outside") && wrong.contains("planted"), "{wrong}");
+}

@@ -37,6 +37,17 @@ impl Obstacles {
         self.points.iter().filter(on).count() + 60 * boxes.count()
     }
 
+    /// The same, only where it covers nothing at all.
+    pub(crate) fn place_free(
+        &mut self,
+        places: &[(f64, f64)],
+        within: [f64; 4],
+        text: impl Fn(f64, f64) -> Text,
+    ) -> Option<Text> {
+        let free = places.iter().find(|p| self.covered(text(p.0, p.1).bounds()) == 0)?;
+        self.place([*free], within, text)
+    }
+
     /// The text at the best of `places`, in order of preference; `within` = left, top, right, bottom.
     pub(crate) fn place(
         &mut self,

@@ -73,10 +73,6 @@ impl Text {
         Text::new(Kind::Note, x, y, text, INK2)
     }
 
-    pub(crate) fn name(x: f64, y: f64, text: impl Into<String>, paint: &'static str) -> Text {
-        Text::new(Kind::Name, x, y, text, paint)
-    }
-
     /// Several words in one line, each in its paint.
     pub(crate) fn spans(kind: Kind, x: f64, y: f64, spans: Vec<(String, &'static str)>) -> Text {
         Text { x, y, kind, anchor: Anchor::Start, halo: false, upward: false, spans }
@@ -332,24 +328,49 @@ pub(crate) fn c(value: f64) -> String {
     if rounded == 0.0 { "0".into() } else { format!("{rounded}") }
 }
 
-/// A path through points.
+/// A path through points: steps from one rounded point to the next, so that nothing drifts.
 pub(crate) fn polyline(points: &[(f64, f64)]) -> String {
     let mut d = String::new();
+    let mut last = (0.0, 0.0);
     for (i, (x, y)) in points.iter().enumerate() {
-        let _ = write!(d, "{}{} {}", if i == 0 { 'M' } else { 'L' }, c(*x), c(*y));
+        let here = ((x * 10.0).round(), (y * 10.0).round());
+        let _ = match i {
+            0 => write!(d, "M{} {}", c(*x), c(*y)),
+            _ => {
+                let (dx, dy) = (c((here.0 - last.0) / 10.0), c((here.1 - last.1) / 10.0));
+                let space = if dy.starts_with('-') { "" } else { " " };
+                write!(d, "{}{dx}{space}{dy}", if i == 1 { "l" } else if dx.starts_with('-') { "" } else { " " })
+            }
+        };
+        last = here;
     }
     d
 }
 
 /// Text for XML.
 pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let entity = |c| match c {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        _ => None,
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match entity(c) {
+            Some(entity) => out.push_str(entity),
+            None => out.push(c),
+        }
+    }
+    out
 }
 
 /// The style of texts in a drawing that leaves the page.
 pub(crate) fn text_style() -> String {
     format!(
-        "text{{font-family:'Segoe UI',-apple-system,Roboto,Ubuntu,Cantarell,'Noto Sans','Liberation Sans',Arial,sans-serif;\
+        "text{{font-family:Segoe UI,-apple-system,Roboto,Ubuntu,Cantarell,Noto Sans,Liberation Sans,Arial,sans-serif;\
          font-variant-numeric:tabular-nums lining-nums}}.t{{font-size:12px}}.n{{font-size:11.5px}}\
          .m{{font-size:12.5px;font-weight:600}}.h{{paint-order:stroke;stroke:{BG};stroke-width:4px;stroke-linejoin:round}}"
     )

@@ -80,7 +80,7 @@ pub fn drawings(runs: &[RunFiles]) -> Vec<(&'static str, Drawing, Drawing)> {
 fn with_figure(runs: &[RunFiles], id: &str, give: impl Fn(&figure::Figure, &Case<'_>) -> String) -> Option<String> {
     let cases = cases(runs);
     let case = cases.first()?;
-    figures::all(case).iter().find(|f| f.1.id == id).map(|f| give(&f.1, case))
+    figures::one(case, id).map(|figure| give(&figure, case))
 }
 
 /// Groups runs by what was asked; the order of first appearance.

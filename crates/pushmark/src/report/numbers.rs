@@ -1,5 +1,5 @@
 //! How numbers are written: three significant digits, one unit a column, counts exact and
-//! grouped, a true minus. The page, the terminal and plain ASCII differ only in the glyphs.
+//! grouped, a true minus. The page and the terminal differ only in the glyphs.
 
 use super::estimate::{Estimate, Spread, median_of_sorted};
 
@@ -16,10 +16,8 @@ pub(crate) struct Notation {
 /// In HTML and SVG.
 pub(crate) const PAGE: Notation =
     Notation { thousands: "\u{202f}", minus: "\u{2212}", space: "\u{a0}", micro: "µs" };
-/// On a terminal that shows UTF-8.
+/// On a terminal (one without UTF-8 replaces glyphs afterwards).
 pub(crate) const TERMINAL: Notation = Notation { thousands: ",", minus: "\u{2212}", space: " ", micro: "µs" };
-/// On one that does not.
-pub(crate) const ASCII: Notation = Notation { thousands: ",", minus: "-", space: " ", micro: "us" };
 
 /// A unit of time, chosen once an axis or table column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +246,6 @@ mod tests {
         }
         assert_eq!(TERMINAL.time_in(310.0, TimeUnit::Ms), "0.31");
         assert_eq!(TERMINAL.time_in(3.0, TimeUnit::Ms), "< 0.01");
-        assert_eq!(ASCII.time(40.0), "40 us");
         assert_eq!(TERMINAL.duration(60e6), "60 s");
         assert_eq!(TERMINAL.duration(2.5e6), "2.5 s");
     }

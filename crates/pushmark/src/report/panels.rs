@@ -45,14 +45,14 @@ impl Panels<'_> {
         let points = || all.iter().flatten().flat_map(|l| &l.points);
         let last = points().map(|p| p.0).fold(1.0, f64::max);
         let most = points().map(|p| p.1).fold(0.0, f64::max);
-        let mut named = false;
+        let named = widest(&all);
         for (i, arm) in case.arms.iter().enumerate() {
             let column = i % across;
             let left = left_margin + column as f64 * (panel + gap);
             let top = 22.0 + (i / across) as f64 * height;
             let (from, bottom) = (top + 26.0, top + height - 26.0);
             let x = Scale::linear(0.0, last, left, left + panel);
-            let y = Scale::from_zero(most, bottom, from);
+            let y = Scale::from_zero(most * 1.1, bottom, from);
             self.head(&mut canvas, arm, left, top, panel);
             if !arm.believed() {
                 invalid_band(&mut canvas, left, from, panel, bottom - from, &arm.reason);
@@ -69,8 +69,7 @@ impl Panels<'_> {
                 ends.push((drawn[drawn.len() / 2].1, line));
                 canvas.path(&polyline(&drawn), "none", line.paint, &line.style);
             }
-            if !named {
-                named = true;
+            if named == Some(i) {
                 name_lines(&mut canvas, &ends, left + panel, (from, bottom));
             }
         }
@@ -104,13 +103,30 @@ fn axes(canvas: &mut Canvas, x: &Scale, y: &Scale, (left, right, bottom): (f64, 
     }
 }
 
-/// In one panel the lines are named, apart from each other, above what they name.
+/// The panel whose lines are furthest apart in the middle: there is room for their names.
+fn widest(all: &[Vec<Line>]) -> Option<usize> {
+    let range = |lines: &Vec<Line>| {
+        let middles = lines.iter().filter_map(|l| l.points.get(l.points.len() / 2)).map(|p| p.1);
+        let (low, high) = middles.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        if high > low { high - low } else { 0.0 }
+    };
+    (0..all.len()).filter(|i| !all[*i].is_empty()).max_by(|a, b| range(&all[*a]).total_cmp(&range(&all[*b])))
+}
+
+/// Names stand above their lines, apart from each other; lines that run together share a name.
 fn name_lines(canvas: &mut Canvas, lines: &[(f64, &Line)], right: f64, (top, bottom): (f64, f64)) {
-    let mut order: Vec<&(f64, &Line)> = lines.iter().collect();
+    let mut order: Vec<(f64, &Line)> = lines.to_vec();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let wished: Vec<f64> = order.iter().map(|l| l.0 - 5.0).collect();
-    let placed = super::labels::spread(&wished, 14.0, top + 2.0, bottom - 4.0);
-    for (line, place) in order.iter().zip(placed) {
-        canvas.text(Text::note(right - 6.0, place, line.1.name).end().halo());
+    let mut named: Vec<(f64, String)> = Vec::new();
+    for (y, line) in order {
+        match named.last_mut() {
+            Some((above, names)) if y - *above < 5.0 => names.push_str(&format!(", {}", line.name)),
+            _ => named.push((y, line.name.to_string())),
+        }
+    }
+    let wished: Vec<f64> = named.iter().map(|l| l.0 - 6.0).collect();
+    let placed = super::labels::spread(&wished, 14.0, top + 3.0, bottom - 6.0);
+    for ((_, name), place) in named.into_iter().zip(placed) {
+        canvas.text(Text::note(right - 6.0, place, name).end().halo());
     }
 }

@@ -46,10 +46,16 @@ pub(crate) fn axis_below(
     tick: impl Fn(f64) -> String,
     name: &str,
 ) {
-    for value in scale.ticks() {
+    let mut ticks = scale.ticks();
+    let label = |value: f64| Text::tick(scale.at(value), bottom + 16.0, tick(value)).middle();
+    let touch = |pair: &[f64]| label(pair[0]).bounds()[2] + 4.0 > label(pair[1]).bounds()[0];
+    while ticks.len() > 2 && ticks.windows(2).any(touch) {
+        ticks = ticks.into_iter().step_by(2).collect();
+    }
+    for value in ticks {
         let x = scale.at(value);
         canvas.line(x, top, x, bottom, GRID, "");
-        canvas.text(Text::tick(x, bottom + 16.0, tick(value)).middle());
+        canvas.text(label(value));
     }
     canvas.line(left, bottom, right, bottom, AXIS, "");
     canvas.text(Text::note(right, bottom + 32.0, name).end());

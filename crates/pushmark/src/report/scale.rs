@@ -26,8 +26,8 @@ impl Scale {
         Scale { low, high, from, to, log: false }
     }
 
-    /// Logarithmic over all of `values` above 0, out to whole decades, or to 1-2-5 steps
-    /// where that would leave most of the axis empty.
+    /// Logarithmic over all of `values` above 0, out to the next
+    /// 1-2-5 steps.
     pub(crate) fn log_over(values: impl IntoIterator<Item = f64>, from: f64, to: f64) -> Scale {
         let (mut low, mut high) = (f64::INFINITY, 0.0f64);
         for value in values {
@@ -39,9 +39,8 @@ impl Scale {
         if high == 0.0 {
             (low, high) = (1.0, 10.0);
         }
-        let tight = (high / low).log10() < 1.6;
-        let floor = if tight { step_down(low * 0.93) } else { decade_down(low * 0.98) };
-        let top = if tight { step_up(high * 1.07) } else { decade_up(high * 1.02) };
+        let floor = step_down(low * 0.95);
+        let top = step_up(high * 1.05);
         let top = if top / floor < 3.9 { floor * 10.0 } else { top };
         Scale { low: floor, high: top, from, to, log: true }
     }
@@ -60,8 +59,10 @@ impl Scale {
         self.low
     }
 
-    pub(crate) fn high(&self) -> f64 {
-        self.high
+    /// Powers of two within a log axis of bytes, at most six.
+    pub(crate) fn binary_ticks(&self) -> Vec<f64> {
+        let all = (0..50).map(|i| 2f64.powi(i)).filter(|t| *t >= self.low * 0.999 && *t <= self.high * 1.001);
+        thin_to(all.collect(), 6)
     }
 
     /// Three to six places worth a label.
@@ -105,10 +106,6 @@ fn thin_to(ticks: Vec<f64>, most: usize) -> Vec<f64> {
 
 fn decade_down(value: f64) -> f64 {
     10f64.powf((value.log10() + 1e-9).floor())
-}
-
-fn decade_up(value: f64) -> f64 {
-    10f64.powf((value.log10() - 1e-9).ceil())
 }
 
 fn step_down(value: f64) -> f64 {
@@ -164,7 +161,7 @@ mod tests {
         let scale = Scale::from_zero(68.4, 0.0, 100.0);
         assert_eq!(scale.ticks(), [0.0, 20.0, 40.0, 60.0, 80.0]);
         assert!(scale.at(68.4) < 100.0);
-        assert_eq!(Scale::from_zero(0.0, 0.0, 1.0).high(), 1.0);
+        assert_eq!(Scale::from_zero(0.0, 0.0, 1.0).high, 1.0);
     }
 
     #[test]
@@ -173,7 +170,7 @@ mod tests {
             let scale = Scale::log_over([low, high], 0.0, 1.0);
             let ticks = scale.ticks();
             assert!((2..=7).contains(&ticks.len()), "{low} to {high}: {ticks:?}");
-            assert!(scale.low() <= low && scale.high() >= high, "{low} to {high}: {scale:?}");
+            assert!(scale.low() <= low && scale.high >= high, "{low} to {high}: {scale:?}");
         }
     }
 }

@@ -7,11 +7,11 @@ use super::numbers::{PAGE, TimeUnit};
 
 /// One value as shown and as kept in CSV.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// For people.
-    pub shown: String,
+    pub(crate) shown: String,
     /// For programs.
-    pub plain: String,
+    pub(crate) plain: String,
 }
 
 impl Cell {
@@ -55,24 +55,30 @@ fn plain(value: f64) -> String {
 
 /// A table of a figure.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub(crate) struct Table {
     /// Heading in the page and name in CSV.
-    pub columns: Vec<(String, String)>,
+    pub(crate) columns: Vec<(String, String)>,
     /// One cell a column.
-    pub rows: Vec<Vec<Cell>>,
-    /// What the page leaves out and CSV has: rows after these many.
-    pub shown_rows: Option<usize>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// The page shows each so-manieth row; CSV has all.
+    pub(crate) each: usize,
 }
 
 impl Table {
     pub(crate) fn new(columns: &[(&str, &str)]) -> Table {
         let columns = columns.iter().map(|(shown, plain)| ((*shown).to_string(), (*plain).to_string())).collect();
-        Table { columns, rows: Vec::new(), shown_rows: None }
+        Table { columns, rows: Vec::new(), each: 1 }
     }
 
     pub(crate) fn push(&mut self, row: Vec<Cell>) {
         assert_eq!(row.len(), self.columns.len(), "a cell a column");
         self.rows.push(row);
+    }
+
+    /// Leaves rows out of the page so that about fifty stay.
+    pub(crate) fn thinned(mut self) -> Table {
+        self.each = self.rows.len().div_ceil(60).max(1);
+        self
     }
 
     /// As CSV.
@@ -87,7 +93,6 @@ impl Table {
 
     /// As HTML. On a narrow page each row stands as a block, its cells named by a rule a column.
     pub(crate) fn html(&self, id: &str) -> Markup {
-        let shown = self.shown_rows.unwrap_or(self.rows.len()).min(self.rows.len());
         let names: String = self
             .columns
             .iter()
@@ -103,7 +108,7 @@ impl Table {
             table id=(id) {
                 thead { tr { @for column in &self.columns { th scope="col" { (column.0) } } } }
                 tbody {
-                    @for row in &self.rows[..shown] {
+                    @for row in self.rows.iter().step_by(self.each.max(1)) {
                         tr {
                             @for (i, cell) in row.iter().enumerate() {
                                 @if i == 0 { th scope="row" { (cell.shown) } } @else { td { (cell.shown) } }
@@ -112,8 +117,8 @@ impl Table {
                     }
                 }
             }
-            @if shown < self.rows.len() {
-                p.more { "The first " (PAGE.count(shown as u64)) " of " (PAGE.count(self.rows.len() as u64)) " rows; CSV has all." }
+            @if self.each > 1 {
+                p.more { "One row of " (self.each) " is shown; CSV has all " (PAGE.count(self.rows.len() as u64)) "." }
             }
         }
     }

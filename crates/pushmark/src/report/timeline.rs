@@ -60,7 +60,7 @@ impl Lines {
         let lines: Vec<(&ArmView<'_>, Points)> =
             case.believed().map(|a| (a, self.points(a))).filter(|l| !l.1.is_empty()).collect();
         let names = lines.iter().map(|(a, _)| Kind::Name.width(a.name()) + Kind::Name.width(a.suffix()));
-        let label = names.fold(Kind::Name.width("the other four"), f64::max) + 18.0;
+        let label = names.fold(Kind::Name.width("the other three"), f64::max) + 18.0;
         let (left, right) = (58.0, width - label);
         let (top, bottom) = (if self.whole { 40.0 } else { 34.0 }, height - 42.0);
         let mut canvas = Canvas::new(&size.id(case, self.id), width, height);
@@ -72,7 +72,7 @@ impl Lines {
             Scale::log_over(values, bottom, top)
         } else {
             let most = values.chain(asked.iter().map(|p| p.1)).fold(0.0, f64::max);
-            Scale::from_zero(most, bottom, top)
+            Scale::from_zero(most * 1.04, bottom, top)
         };
         if self.whole {
             self.phases(&mut canvas, &lines, &x, (top, bottom));
@@ -107,15 +107,15 @@ impl Lines {
     fn phases(&self, canvas: &mut Canvas, lines: &[(&ArmView<'_>, Points)], x: &Scale, (top, bottom): (f64, f64)) {
         let Some(arm) = lines.first().and_then(|l| l.0.starts.first()) else { return };
         let mut free = 0.0;
-        for (i, phase) in arm.phases.iter().enumerate() {
+        for phase in &arm.phases {
             let (from, to) = (x.at(phase.start_us as f64 / 1e6), x.at(phase.end_us as f64 / 1e6));
-            if i % 2 == 1 {
+            if ["ramp", "measure"].contains(&phase.name.as_str()) {
                 canvas.rect(from, top, to - from, bottom - top, SURFACE, "");
             }
             let text = Text::note(from + 2.0, top - 6.0, phase.name.as_str());
             // A short phase goes unnamed rather than under its neighbour's name.
-            let fits = text.width() <= (to - from).max(30.0) && from + 2.0 >= free;
-            if fits && text.bounds()[2] <= canvas.width && to > from {
+            let fits = text.width() <= (to - from).max(34.0) && from + 2.0 >= free;
+            if fits && text.bounds()[2] <= x.at(f64::MAX) && to > from {
                 free = text.bounds()[2] + 6.0;
                 canvas.text(text);
             }

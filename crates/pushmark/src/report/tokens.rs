@@ -75,7 +75,6 @@ pub(crate) const AXIS: &str = "var(--axis)";
 pub(crate) const GRID: &str = "var(--grid)";
 pub(crate) const SERVER: &str = "var(--server)";
 pub(crate) const GENERATOR: &str = "var(--generator)";
-pub(crate) const SOFTIRQ: &str = "var(--softirq)";
 pub(crate) const DELIVERED: &str = "var(--delivered)";
 pub(crate) const LATE: &str = "var(--late)";
 pub(crate) const INVALID: &str = "var(--invalid)";

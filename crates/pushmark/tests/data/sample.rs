@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test uses its part
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use pushmark_model::histogram::Distribution;
 use pushmark_model::run::*;
@@ -120,7 +121,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
         Transport::Sse => (3.71, 2.7, 2.1, 2.3, 1.7, 142),
         Transport::WebSocket => (2.94, 2.5, 1.9, 2.6, 1.9, 130),
     };
-    let cpu = |per_delivery: f64| (per_delivery * delivered as f64 * (0.7 + 0.3 * factor)) as u64;
+    let cpu = |per_delivery: f64| (per_delivery * delivered as f64 * (3.0 * factor - 2.0).max(0.5)) as u64;
     let poll_age = if transport == Transport::Poll { 500_000.0 } else { 0.0 };
     let spread_of = |from: f64, width: f64| {
         let (median, _) = shape(transport);
@@ -218,7 +219,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             window_us: SECONDS * 1_000_000,
             rss_bytes_peak: 21 << 20,
             rss_bytes_start: Some(6 << 20),
-            rss_bytes_per_connection: Some(rss * 1024.0 * (0.8 + 0.2 * factor)),
+            rss_bytes_per_connection: Some(rss * 1024.0 * (3.0 * factor - 2.0).clamp(0.5, 2.0)),
             kernel_bytes_per_connection: Some(kernel * 1024.0),
             pss_bytes_full: Some(19 << 20),
             threads_max: 3,
@@ -311,8 +312,13 @@ fn windows_of(arm: &Arm, measured: &[SecondOfMeasure]) -> Vec<Window> {
         .collect()
 }
 
-/// One start of the five-arm scenario; start 0 is the plain one.
+/// One start of the five-arm scenario; start 0 is the plain one. Made once, then copied.
 pub fn five_arms(start: usize) -> Sample {
+    static MADE: [OnceLock<Sample>; 5] = [const { OnceLock::new() }; 5];
+    MADE[start].get_or_init(|| make_five_arms(start)).clone()
+}
+
+fn make_five_arms(start: usize) -> Sample {
     let factor = 1.0 + 0.02 * ((start * 7 % 5) as f64 - 2.0) * f64::from(u8::from(start > 0));
     of_arms(Transport::ALL.iter().map(|t| arm(*t, factor)).collect(), start)
 }

@@ -5,14 +5,17 @@ use crate::report::canvas::{Canvas, Drawing, Kind, Text, c};
 use crate::report::case::{ArmView, Case, TAIL};
 use crate::report::estimate::{Estimate, Spread};
 use crate::report::figure::{Figure, HALF, Size, both};
-use crate::report::labels::{APART, spread};
+use crate::report::avoid::Obstacles;
+use crate::report::labels::APART;
 use crate::report::marks::{bar_across, bar_up, marker};
 use crate::report::numbers::{PAGE, TimeUnit};
 use crate::report::rows;
 use crate::report::scale::{Scale, plain_tick, time_tick};
 use crate::report::table::{Cell, Table};
 use crate::report::tokens::AXIS;
-use crate::report::words;
+
+/// Height of a row of bytes.
+const ROW: f64 = 20.0;
 
 pub(crate) fn age(arm: &ArmView<'_>, p99: bool) -> Option<Estimate> {
     let of = |p50: i64, p99_us: i64| if p99 { p99_us } else { p50 };
@@ -50,8 +53,8 @@ struct Point<'a, 'b> {
 
 fn draw(case: &Case<'_>, size: Size) -> Drawing {
     let width = size.width();
-    let rows_height = 22.0 * case.arms.len() as f64 + 66.0;
-    let (left, right, top, bottom) = (54.0, width - 20.0, 34.0, 264.0);
+    let rows_height = ROW * case.arms.len() as f64 + 62.0;
+    let (left, right, top, bottom) = (54.0, width - 20.0, 34.0, 240.0);
     let mut canvas = Canvas::new(&size.id(case, "age"), width, bottom + 44.0 + rows_height);
     let points: Vec<Point<'_, '_>> = case
         .believed()
@@ -78,16 +81,26 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
     if let Some(us) = floor.filter(|_| !points.is_empty()) {
         let at = y.at(us);
         canvas.line(left, at, right, at, AXIS, r#"stroke-dasharray="1 3""#);
-        let free = points.iter().map(|p| x.at(p.cost.value)).fold(left, f64::max);
-        let words = format!("{}: the youngest p50 possible", PAGE.duration(us));
-        let middle = (left + free) / 2.0;
-        let room = Kind::Note.width(&words) / 2.0;
-        canvas.text(Text::note(middle.clamp(left + room, right - room), (at + 14.0).min(bottom - 4.0), words).middle().halo());
     }
     for point in &points {
         draw_point(&mut canvas, point, &x, &y);
     }
-    label_points(&mut canvas, &points, &x, &y, (left, right, top));
+    let mut obstacles = label_points(&mut canvas, &points, &x, &y, (left, right, top));
+    if let Some(us) = floor.filter(|_| !points.is_empty()) {
+        let at = y.at(us);
+        let mut found = None;
+        for words in ["the youngest p50 possible", "youngest possible"] {
+            let words = format!("{}: {words}", PAGE.duration(us));
+            let half = Kind::Note.width(&words) / 2.0;
+            let room = (right - left - 2.0 * half).max(0.0);
+            let steps = (0..20).map(|i| left + half + room * f64::from((i * 7 + 8) % 20) / 19.0);
+            let places: Vec<(f64, f64)> = steps.flat_map(|x| [(x, at + 14.0), (x, at - 6.0)]).collect();
+            let text = |x, y| Text::note(x, y, words.clone()).middle().halo();
+            found = found.or_else(|| obstacles.place_free(&places, [left, top, right, bottom], text));
+        }
+        let aside = || Text::note(right, top - 14.0, format!("dotted: {}, the youngest p50", PAGE.duration(us))).end();
+        canvas.text(found.unwrap_or_else(aside));
+    }
     wire_rows(&mut canvas, case, bottom + 44.0, width);
     canvas.finish()
 }
@@ -132,56 +145,86 @@ fn draw_point(canvas: &mut Canvas, p: &Point<'_, '_>, x: &Scale, y: &Scale) {
     canvas.close();
 }
 
-/// Names stand right of their stem where nothing else is, else above the cluster with leaders.
-fn label_points(canvas: &mut Canvas, points: &[Point<'_, '_>], x: &Scale, y: &Scale, (left, right, top): (f64, f64, f64)) {
+/// Stems that stand close together are named by a ladder above them; any other name goes
+/// beside its stem, where it covers nothing.
+fn label_points(canvas: &mut Canvas, points: &[Point<'_, '_>], x: &Scale, y: &Scale, (left, right, top): (f64, f64, f64)) -> Obstacles {
+    let place = |p: &Point<'_, '_>| (x.at(p.cost.value), y.at(p.p50.value), p.p99.map_or(y.at(p.p50.value), |e| y.at(e.value)));
+    let mut obstacles = Obstacles::default();
+    for point in points {
+        let (px, py, ptop) = place(point);
+        obstacles.curve(&[(px, py), (px, ptop)]);
+        let (low, high) = point.cost.bounds().map_or((px, px), |b| (x.at(b.0), x.at(b.1)));
+        obstacles.area([low.min(px - 6.0), py - 6.0, high.max(px + 6.0), py + 6.0]);
+    }
     let mut order: Vec<&Point<'_, '_>> = points.iter().collect();
     order.sort_by(|a, b| a.cost.value.total_cmp(&b.cost.value));
-    let at = |p: &Point<'_, '_>| (x.at(p.cost.value), y.at(p.p50.value), p.p99.map_or(y.at(p.p50.value), |e| y.at(e.value)));
-    let wide = |p: &Point<'_, '_>| Kind::Name.width(p.arm.name()) + Kind::Name.width(p.arm.suffix());
     let mut clusters: Vec<Vec<&Point<'_, '_>>> = Vec::new();
     for point in order {
+        let near = |last: &&Point<'_, '_>| {
+            let ((ax, abottom, atop), (bx, bbottom, btop)) = (place(last), place(point));
+            bx - ax < 34.0 && atop - 16.0 < bbottom && btop - 16.0 < abottom
+        };
         match clusters.last_mut() {
-            Some(cluster) if at(point).0 - at(cluster.last().expect("not empty")).0 < wide(point).max(40.0) + 24.0 => {
-                cluster.push(point);
-            }
+            Some(cluster) if cluster.last().is_some_and(near) => cluster.push(point),
             _ => clusters.push(vec![point]),
         }
     }
+    let within = [left, top - 2.0, right, 1e4];
+    let mut explained = false;
+    clusters.sort_by_key(|c| std::cmp::Reverse(c.len()));
     for cluster in clusters {
-        if let [alone] = cluster.as_slice() {
-            let (px, py, ptop) = at(alone);
-            let middle = ((py + ptop) / 2.0).min(py - 8.0) + 4.0;
-            let name = name_text(alone, if px + 10.0 + wide(alone) < right { px + 10.0 } else { px - 10.0 }, middle);
-            canvas.text(if px + 10.0 + wide(alone) < right { name } else { name.end() });
-            if alone.p99.is_some() && py - ptop > 22.0 && points.len() > 1 && alone.arm.mark.name == points[0].arm.mark.name {
-                let side = if px + 60.0 < right { (px + 9.0, false) } else { (px - 9.0, true) };
-                for (label, place) in [("p99", ptop + 2.0), ("p50", py + 12.0)] {
-                    let text = Text::note(side.0, place, label);
-                    canvas.text(if side.1 { text.end() } else { text });
+        let [alone] = cluster.as_slice() else {
+            ladder(canvas, &cluster, &place, (right, top), &mut obstacles);
+            continue;
+        };
+        let (px, py, ptop) = place(alone);
+        let width = Kind::Name.width(alone.arm.name()) + Kind::Name.width(alone.arm.suffix());
+        let middle = (py + ptop) / 2.0 + 4.4;
+        let beside = [(px + 10.0, middle), (px - 10.0 - width, middle), (px + 10.0, ptop - 6.0), (px - width / 2.0, ptop - 10.0)];
+        if let Some(text) = obstacles.place(beside, within, |x, y| name_text(alone, x, y)) {
+            canvas.text(text.halo());
+        }
+        if !explained && alone.p99.is_some() && py - ptop > 26.0 {
+            explained = true;
+            for (word, wished) in [("p99", ptop + 3.0), ("p50", py + 14.0)] {
+                let side = [(px + 9.0, wished), (px - 9.0 - Kind::Note.width(word), wished)];
+                if let Some(text) = obstacles.place(side, within, |x, y| Text::note(x, y, word)) {
+                    canvas.text(text);
                 }
             }
-            continue;
-        }
-        // A ladder: the leftmost highest, so that no leader crosses another.
-        let summit = cluster.iter().map(|p| at(p).2).fold(f64::INFINITY, f64::min);
-        let count = cluster.len() as f64;
-        let lowest = (summit - 14.0).max(top + APART * (count - 1.0));
-        let places: Vec<f64> = (0..cluster.len()).map(|i| lowest - 15.0 * (cluster.len() - 1 - i) as f64).collect();
-        let places = spread(&places, 15.0, top - 4.0, 1e4);
-        let far = at(cluster[cluster.len() - 1]).0;
-        let widest = cluster.iter().map(|p| wide(p)).fold(0.0, f64::max);
-        let to_right = far + 16.0 + widest < right;
-        for (i, point) in cluster.iter().enumerate() {
-            let (px, _, ptop) = at(point);
-            let place = places[if to_right { i } else { cluster.len() - 1 - i }];
-            let end = if to_right { px + 14.0 } else { px - 14.0 };
-            let d = format!("M{} {}V{}H{}", c(px), c(ptop - 2.0), c(place), c(end));
-            canvas.path(&d, "none", point.arm.mark.paint, r#"stroke-width=".8""#);
-            let name = name_text(point, if to_right { end + 3.0 } else { end - 3.0 }, place + 4.4);
-            canvas.text(if to_right { name } else { name.end() }.halo());
         }
     }
-    let _ = left;
+    obstacles
+}
+
+/// The leftmost name highest, so that no leader crosses another.
+fn ladder<'a, 'b>(
+    canvas: &mut Canvas,
+    cluster: &[&Point<'a, 'b>],
+    place: &dyn Fn(&Point<'a, 'b>) -> (f64, f64, f64),
+    (right, top): (f64, f64),
+    obstacles: &mut Obstacles,
+) {
+    let wide = |p: &Point<'_, '_>| Kind::Name.width(p.arm.name()) + Kind::Name.width(p.arm.suffix());
+    let summit = cluster.iter().map(|p| place(p).2).fold(f64::INFINITY, f64::min);
+    let last = cluster.len() - 1;
+    let lowest = (summit - 14.0).max(top + APART * last as f64);
+    let far = place(cluster[last]).0;
+    let widest = cluster.iter().map(|p| wide(p)).fold(0.0, f64::max);
+    let to_right = far + 16.0 + widest < right;
+    for (i, point) in cluster.iter().enumerate() {
+        let (px, _, ptop) = place(point);
+        let step = if to_right { last - i } else { i };
+        let y = lowest - 15.0 * step as f64;
+        let end = if to_right { px + 14.0 } else { px - 14.0 };
+        let d = format!("M{} {}V{}H{}", c(px), c(ptop - 2.0), c(y), c(end));
+        canvas.path(&d, "none", point.arm.mark.paint, r#"stroke-width=".8""#);
+        obstacles.curve(&[(px, ptop), (px, y), (end, y)]);
+        let name = name_text(point, if to_right { end + 3.0 } else { end - 3.0 }, y + 4.4);
+        let name = if to_right { name } else { name.end() }.halo();
+        obstacles.area(name.bounds());
+        canvas.text(name);
+    }
 }
 
 fn name_text(p: &Point<'_, '_>, x: f64, y: f64) -> Text {
@@ -197,15 +240,15 @@ fn wire_rows(canvas: &mut Canvas, case: &Case<'_>, top: f64, width: f64) {
     canvas.text(Text::note(0.0, top + 12.0, "bytes on the wire per delivery, both directions (log)"));
     let shown = values.iter().filter(|(a, _)| a.believed()).filter_map(|(_, e)| *e);
     let x = Scale::log_over(shown.flat_map(|e| ends(&e)), left, right);
-    let bottom = top + 24.0 + 22.0 * values.len() as f64;
-    for value in x.ticks() {
+    let bottom = top + 24.0 + ROW * values.len() as f64;
+    for value in x.binary_ticks() {
         let at = x.at(value);
         canvas.line(at, top + 22.0, at, bottom, "var(--grid)", "");
         canvas.text(Text::tick(at, bottom + 16.0, PAGE.bytes(value)).middle());
     }
     canvas.line(left, bottom, right, bottom, AXIS, "");
     for (i, (arm, value)) in values.iter().enumerate() {
-        let y = top + 34.0 + 22.0 * i as f64;
+        let y = top + 34.0 + ROW * i as f64;
         rows::name(canvas, arm, 0.0, y);
         let absent = value.is_none().then(|| arm.no_cost());
         if rows::instead(canvas, arm, left, y, width - left, absent) {
@@ -227,32 +270,40 @@ fn sentence(case: &Case<'_>) -> String {
     let mut ages: Vec<(&str, f64)> =
         case.believed().filter_map(|a| Some((a.name(), age(a, false)?.value))).collect();
     ages.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut costs: Vec<(&str, Estimate)> =
-        case.believed().filter_map(|a| Some((a.name(), a.server_cost()?))).collect();
-    costs.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    if ages.is_empty() {
+        return "Age of information was not measured.".into();
+    }
     let mut parts = Vec::new();
     if let [oldest, next, ..] = ages.as_slice() {
         let ratio = oldest.1 / next.1.max(1.0);
         if ratio >= 1.5 {
-            parts.push(format!("{} is {} older than the rest", oldest.0, PAGE.ratio(ratio)));
+            parts.push(format!("{} is {} older than the rest.", oldest.0, PAGE.ratio(ratio)));
         }
     }
-    if let [dearest, .., cheapest] = costs.as_slice() {
-        let ratio = dearest.1.value / cheapest.1.value;
-        if apart(&dearest.1, &cheapest.1) && ratio >= 1.5 {
-            parts.push(format!("{} costs {} what {} does", dearest.0, PAGE.ratio(ratio), cheapest.0));
-        }
-    }
-    match (parts.is_empty(), ages.len()) {
-        (_, 0) => "Age of information was not measured.".into(),
-        (true, 1) => format!("A client of {} holds news {} old at the median.", ages[0].0, PAGE.time(ages[0].1)),
+    parts.extend(cost_ratio(case));
+    match (parts.is_empty(), ages.as_slice()) {
+        (true, [(name, us)]) => format!("A client of {name} holds news {} old at the median.", PAGE.time(*us)),
         (true, _) => "No difference seen between the arms. Lower left is better.".into(),
-        _ => words::capital(&format!("{}. Lower left is better.", parts.join("; "))).replacen(
-            &words::capital(ages[0].0),
-            ages[0].0,
-            1,
-        ),
+        (false, _) => format!("{} Lower left is better.", parts.join(" ")),
     }
+}
+
+/// `long-poll costs 9.1 to 11 × a push.`
+fn cost_ratio(case: &Case<'_>) -> Option<String> {
+    let costs = |push: bool| -> Vec<(&ArmView<'_>, Estimate)> {
+        let of = case.believed().filter(|a| a.transport.is_push() == push);
+        of.filter_map(|a| Some((a, a.server_cost()?))).collect()
+    };
+    let (asker, dear) = costs(false).into_iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let mut pushes: Vec<Estimate> = costs(true).into_iter().map(|c| c.1).collect();
+    pushes.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let (cheap, last) = (pushes.first()?, pushes.last()?);
+    let (most, least) = (PAGE.ratio(dear.value / cheap.value), PAGE.ratio(dear.value / last.value));
+    if !apart(&dear, last) || dear.value / last.value < 1.5 {
+        return None;
+    }
+    let ratios = if most == least { most } else { format!("{} to {most}", least.trim_end_matches("\u{a0}×")) };
+    Some(format!("{}{} costs {ratios} a push.", asker.name(), asker.suffix()))
 }
 
 /// Whether the bars of two estimates do not touch; without bars the values decide.

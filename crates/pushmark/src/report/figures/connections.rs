@@ -3,7 +3,7 @@
 use crate::report::canvas::{Canvas, Drawing, Text};
 use crate::report::case::{ArmView, Case, TAIL};
 use crate::report::estimate::{Estimate, Spread};
-use crate::report::figure::{FULL, Figure, HALF, Size, both};
+use crate::report::figure::{FULL, Figure, Size, both};
 use crate::report::marks::{bar_across, marker};
 use crate::report::numbers::{PAGE, TimeUnit};
 use crate::report::rows;
@@ -103,7 +103,7 @@ pub(crate) fn times(case: &Case<'_>) -> Option<Figure> {
     if !case.arms.iter().any(|a| connect(a, |c| c.p50_us).is_some()) {
         return None;
     }
-    let (wide, narrow) = both(HALF, |size| draw_times(case, size));
+    let (wide, narrow) = both(FULL, |size| draw_times(case, size));
     Some(Figure {
         id: "connect",
         title: "Connect times".into(),
@@ -117,7 +117,8 @@ pub(crate) fn times(case: &Case<'_>) -> Option<Figure> {
 
 fn draw_times(case: &Case<'_>, size: Size) -> Drawing {
     let (width, step) = (size.width(), 36.0);
-    let (left, right) = (rows::margin(&case.arms), width - 30.0);
+    let column = if size.is_narrow() { 30.0 } else { 330.0 };
+    let (left, right) = (rows::margin(&case.arms), width - column);
     let (top, bottom) = (20.0, 34.0 + step * case.arms.len() as f64);
     let mut canvas = Canvas::new(&size.id(case, "connect"), width, bottom + 42.0);
     let three: [fn(&Connect) -> u64; 3] = [|c| c.p50_us, |c| c.p99_us, |c| c.max_us];
@@ -155,10 +156,14 @@ fn draw_times(case: &Case<'_>, size: Size) -> Drawing {
         }
         marker(&mut canvas, arm.mark, arm.state, a, y);
         canvas.close();
+        if !size.is_narrow() {
+            let values = format!("p50 {} · p99 {} · slowest {}", words[0], words[1], words[2]);
+            canvas.text(Text::tick(width, y + 4.2, values).end());
+        }
         let far_enough = b - a > 34.0 && z - b > 46.0;
         if !named && far_enough {
             named = true;
-            for (at, word) in [(a, "p50"), (b, "p99"), (z.min(width - 24.0), "slowest")] {
+            for (at, word) in [(a, "p50"), (b, "p99"), (z, "slowest")] {
                 canvas.text(Text::note(at, y - 10.0, word).middle().halo());
             }
         }

@@ -42,7 +42,7 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
 }
 
 fn draw(case: &Case<'_>, size: Size) -> Drawing {
-    let (width, step) = (size.width(), if size.is_narrow() { 46.0 } else { 62.0 });
+    let (width, step) = (size.width(), if size.is_narrow() { 46.0 } else { 74.0 });
     let (left, right) = (rows::margin(&case.arms), width - 58.0);
     let (top, bottom) = (24.0, 24.0 + step * case.arms.len() as f64);
     let mut canvas = Canvas::new(&size.id(case, "cpu"), width, bottom + 42.0);

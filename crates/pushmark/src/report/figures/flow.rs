@@ -147,6 +147,5 @@ fn table(case: &Case<'_>) -> Table {
             table.push(row);
         }
     }
-    table.shown_rows = Some(60);
-    table
+    table.thinned()
 }

@@ -92,7 +92,7 @@ fn step(count: u64, most: u64) -> usize {
 fn draw(case: &Case<'_>, all: &[Option<Cells>], shared: &Shared, size: Size) -> Drawing {
     let width = size.width();
     let across = if size.is_narrow() { 1 } else { 3.min(case.arms.len() + 1) };
-    let (gap, panel_height) = (28.0, if size.is_narrow() { 112.0 } else { 150.0 });
+    let (gap, panel_height) = (28.0, if size.is_narrow() { 132.0 } else { 150.0 });
     let cells = case.arms.len() + 1;
     let down = cells.div_ceil(across);
     let panel = (width - gap * (across - 1) as f64) / across as f64;
@@ -115,9 +115,12 @@ fn draw_panel(
     (x, y): (f64, f64),
     (width, height): (f64, f64),
 ) {
-    let (left, right, top) = (x + 54.0, x + width - 14.0, y + 24.0);
+    let (left, right, top) = ((x + 54.0).round(), (x + width - 14.0).round(), y + 24.0);
     let strip = if shared.strip { 12.0 } else { 0.0 };
-    let bottom = y + height - 34.0 - strip;
+    let (first, last) = shared.rows;
+    // Whole pixels, or neighbouring cells would show a seam.
+    let row_height = ((height - 58.0 - strip) / (last + 1 - first) as f64).floor().max(3.0);
+    let bottom = top + row_height * (last + 1 - first) as f64;
     rows::name(canvas, arm, left, y + 9.0);
     let Some(cells) = cells else {
         if arm.believed() {
@@ -127,10 +130,7 @@ fn draw_panel(
         }
         return;
     };
-    let (first, last) = shared.rows;
-    let row_height = (bottom - top) / (last + 1 - first) as f64;
     let column_width = (right - left) / cells.columns.len() as f64;
-    canvas.rect(left, top, right - left, bottom - top, "none", "");
     let mut paths: [String; 8] = Default::default();
     for row in 0..=last {
         let (at, tall) = match row {
@@ -148,7 +148,8 @@ fn draw_panel(
             // Equal neighbours are one rectangle.
             let to = from + steps[from..].iter().take_while(|s| **s == steps[from]).count();
             if let Some(step) = steps[from] {
-                let (x1, wide) = (left + from as f64 * column_width, (to - from) as f64 * column_width);
+                let x1 = (left + from as f64 * column_width).round();
+                let wide = (left + to as f64 * column_width).round() - x1;
                 paths[step].push_str(&format!("M{} {}h{}v{}h{}z", c(x1), c(at), c(wide), c(tall), c(-wide)));
             }
             from = to;
@@ -162,8 +163,7 @@ fn draw_panel(
     for row in (first - 1..=last).step_by(3) {
         let at = bottom - (row + 1 - first) as f64 * row_height;
         canvas.line(left - 4.0, at, left, at, AXIS, "");
-        let decades = (last + 1 - first) / 3;
-        if decades <= 4 || (row / 3).is_multiple_of(2) {
+        if row_height * 3.0 >= 14.0 || (row / 3).is_multiple_of(2) {
             canvas.text(Text::tick(left - 6.0, at + 4.2, time_tick(10f64.powi((row / 3) as i32))).end());
         }
     }
@@ -261,6 +261,5 @@ fn table(case: &Case<'_>) -> Table {
             table.push(row);
         }
     }
-    table.shown_rows = Some(60);
-    table
+    table.thinned()
 }

@@ -92,8 +92,7 @@ fn seconds(case: &Case<'_>, columns: &[(&str, &str)], cells: &dyn Fn(&Window) ->
             table.push(row);
         }
     }
-    table.shown_rows = Some(60);
-    table
+    table.thinned()
 }
 
 const READ_LAG: Lines = Lines {
@@ -110,10 +109,10 @@ const READ_LAG: Lines = Lines {
 
 const MEMORY: Lines = Lines {
     id: "memory-time",
-    axis: "↑ RSS of the server",
+    axis: "↑ RSS of the server, MiB",
     log: false,
-    tick: |bytes| PAGE.bytes(bytes),
-    value: |w| w.server_rss_bytes.map(|v| v as f64),
+    tick: plain_tick,
+    value: |w| w.server_rss_bytes.map(|v| v as f64 / 1_048_576.0),
     join: f64::max,
     whole: true,
     connections: false,
@@ -175,7 +174,7 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<Figure> {
     let sentence = most.map_or("The server's memory is not known.".to_string(), |(name, bytes)| {
         format!("The server's RSS peaks at {} in {name}.", PAGE.bytes(bytes as f64))
     });
-    figure_of(case, &MEMORY, "memory-over-time", "Memory over time", sentence, "RSS of the server's process, each second", ("RSS, B", "server_rss_bytes"))
+    figure_of(case, &MEMORY, "memory-over-time", "Memory over time", sentence, "RSS of the server's process, each second", ("RSS, MiB", "server_rss_mib"))
 }
 
 pub(crate) fn run_queue(case: &Case<'_>) -> Option<Figure> {

@@ -1,7 +1,7 @@
 //! Memory per connection: the slope between two crowd sizes, so that what the server holds
 //! anyway is not charged to its clients. The kernel's part is a mark of its own.
 
-use crate::report::canvas::{Canvas, Drawing, Text};
+use crate::report::canvas::{Canvas, Drawing, Kind, Text};
 use crate::report::case::{ArmView, Case, TAIL};
 use crate::report::estimate::{Estimate, Spread};
 use crate::report::figure::{Figure, HALF, Size, both};
@@ -57,7 +57,8 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
     if !ends.is_empty() {
         canvas.text(Text::note(width, 12.0, format!("process + kernel, {unit}")).end());
     }
-    let named = believed().filter(|a| a.memory().is_some()).map(|a| a.name()).nth(1.min(ends.len().saturating_sub(1)));
+    let room = |a: &&ArmView<'_>| a.kernel_memory().map_or(0.0, |k| k.value);
+    let named = believed().filter(|a| a.memory().is_some()).max_by(|a, b| room(a).total_cmp(&room(b))).map(|a| a.name());
     for (i, arm) in case.arms.iter().enumerate() {
         let y = top + step * (i as f64 + 0.5);
         rows::name(&mut canvas, arm, 0.0, y);
@@ -102,11 +103,14 @@ fn row(
     marker(canvas, arm.mark, arm.state, at, y);
     canvas.close();
     if named {
-        let end = with_kernel.unwrap_or(at);
-        // The two words need 110 px between their middles; less, and they lean apart.
-        canvas.text(Text::note(at.min(end - 4.0), y - 11.0, "process").end().halo());
-        if with_kernel.is_some() {
-            canvas.text(Text::note(end - 4.0 + 8.0, y - 11.0, "with kernel").halo());
+        let half = |word: &str| Kind::Note.width(word) / 2.0;
+        let edge = canvas.width;
+        let end = with_kernel.map(|end| end.min(edge - half("with kernel")));
+        let apart = half("process") + half("with kernel") + 8.0;
+        let process = end.map_or(at, |end| at.min(end - apart)).max(left + half("process"));
+        canvas.text(Text::note(process, y - 12.0, "process").middle().halo());
+        if let Some(end) = end {
+            canvas.text(Text::note(end.max(process + apart), y - 12.0, "with kernel").middle().halo());
         }
     }
 }

@@ -44,29 +44,39 @@ impl Section {
 
 type Make = fn(&Case<'_>) -> Option<Figure>;
 
-/// Every figure there is, by section.
-const FIGURES: [(Section, Make); 18] = [
-    (Section::Crowd, fates::figure),
-    (Section::Crowd, observe::figure),
-    (Section::Crowd, age_cost::figure),
-    (Section::Crowd, cpu::figure),
-    (Section::Crowd, memory::figure),
-    (Section::Crowd, spread::figure),
-    (Section::Latency, percentiles::figure),
-    (Section::Latency, heat::figure),
-    (Section::Connections, connections::over_time),
-    (Section::Connections, flow::figure),
-    (Section::Connections, connections::times),
-    (Section::Transports, asking::long_poll),
-    (Section::Transports, asking::poll),
-    (Section::Machine, machine::cpu),
-    (Section::Machine, machine::read_lag),
-    (Section::Machine, machine::memory),
-    (Section::Machine, machine::run_queue),
-    (Section::Machine, machine::steal),
+/// Every figure there is, by section, with its id.
+const FIGURES: [(Section, &str, Make); 18] = [
+    (Section::Crowd, "deliveries", fates::figure),
+    (Section::Crowd, "observed", observe::figure),
+    (Section::Crowd, "age-against-cost", age_cost::figure),
+    (Section::Crowd, "cpu", cpu::figure),
+    (Section::Crowd, "memory", memory::figure),
+    (Section::Crowd, "broadcasts", spread::figure),
+    (Section::Latency, "percentiles", percentiles::figure),
+    (Section::Latency, "latency-over-time", heat::figure),
+    (Section::Connections, "connections", connections::over_time),
+    (Section::Connections, "flow", flow::figure),
+    (Section::Connections, "connect", connections::times),
+    (Section::Transports, "long-poll", asking::long_poll),
+    (Section::Transports, "poll", asking::poll),
+    (Section::Machine, "cpu-over-time", machine::cpu),
+    (Section::Machine, "read-lag", machine::read_lag),
+    (Section::Machine, "memory-over-time", machine::memory),
+    (Section::Machine, "run-queue", machine::run_queue),
+    (Section::Machine, "steal", machine::steal),
 ];
 
 /// The figures a case has data for.
 pub(crate) fn all(case: &Case<'_>) -> Vec<(Section, Figure)> {
-    FIGURES.iter().filter_map(|(section, make)| Some((*section, make(case)?))).collect()
+    let make = |(section, id, make): &(Section, &str, Make)| {
+        let figure = make(case)?;
+        assert_eq!(figure.id, *id, "the table names the figure it makes");
+        Some((*section, figure))
+    };
+    FIGURES.iter().filter_map(make).collect()
+}
+
+/// One figure by its id.
+pub(crate) fn one(case: &Case<'_>, id: &str) -> Option<Figure> {
+    FIGURES.iter().find(|f| f.1 == id).and_then(|f| f.2(case))
 }

@@ -18,7 +18,7 @@ use crate::report::tokens::{AXIS, INK, SURFACE};
 use crate::report::words;
 
 /// Points of a curve: enough for the eye, few enough for the page.
-const POINTS: usize = 160;
+const POINTS: usize = 151;
 
 /// One curve, ready to be drawn.
 struct Curve<'a, 'b> {
@@ -111,7 +111,8 @@ fn draw(case: &Case<'_>, curves: &[Curve<'_, '_>], size: Size) -> Drawing {
     let (left, right) = (58.0, width - if size.is_narrow() { 40.0 } else { 70.0 });
     let (top, bottom) = (34.0, height - 46.0 - strip);
     let values = curves.iter().flat_map(|c| c.values.iter().flatten().map(|e| e.value));
-    let lags = curves.iter().filter_map(|c| c.own_lag.last().copied().flatten());
+    // The ground is worth a fifth of the picture, so that its edge can be compared.
+    let lags = curves.iter().filter_map(|c| c.own_lag.last().copied().flatten()).flat_map(|lag| [lag, lag / 4.0]);
     let y = Scale::log_over(values.chain(lags).filter(|v| *v >= 1.0), bottom, top);
     let x = Scale::linear(place(curve::FIRST), place(last.share()), left, right);
     let plot = Plot { x, y, left, right, top, bottom, strip };
@@ -145,10 +146,16 @@ fn axes(canvas: &mut Canvas, plot: &Plot, last: P) {
     }
     let foot = plot.bottom + plot.strip;
     let ticks = [("p10", 0.1), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
-    for (label, share) in ticks.into_iter().filter(|t| t.1 <= last.share() + 1e-9) {
+    let mut free = f64::INFINITY;
+    // From the right: where two meet, the higher percentile keeps its name.
+    for (label, share) in ticks.into_iter().rev().filter(|t| t.1 <= last.share() + 1e-9) {
         let at = plot.x.at(place(share));
         canvas.line(at, foot, at, foot + 4.0, AXIS, "");
-        canvas.text(Text::tick(at, foot + 17.0, label).middle());
+        let text = Text::tick(at, foot + 17.0, label).middle();
+        if text.bounds()[2] + 4.0 < free {
+            free = text.bounds()[0];
+            canvas.text(text);
+        }
     }
     canvas.text(Text::note(plot.right, foot + 34.0, "percentile of expected deliveries, log in 1 − p →").end());
 }
@@ -199,8 +206,8 @@ fn band(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>) {
     let mut low = Vec::new();
     let mut high = Vec::new();
     let mut opacity = "opacity=\".16\"";
-    // Every second point is enough for a pale edge.
-    for (share, estimate) in curve.shares.iter().zip(&curve.values).step_by(2) {
+    // Every third point is enough for a pale edge.
+    for (share, estimate) in curve.shares.iter().zip(&curve.values).step_by(3) {
         let Some((estimate, (from, to))) = estimate.and_then(|e| Some((e, e.bounds()?))) else { continue };
         if matches!(estimate.spread, Spread::Range(..)) {
             opacity = "opacity=\".12\"";

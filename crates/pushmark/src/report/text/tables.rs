@@ -33,27 +33,52 @@ pub(super) fn deliveries(case: &Case<'_>, pen: &Pen) -> Vec<String> {
         }
     };
     let mut out: Vec<String> = wrapped(&head, COLUMNS - 2).into_iter().map(|l| format!("  {l}")).collect();
-    let w = names(case);
-    out.push(pen.dim(&format!("  {:w$}{:>12}    late,", "", "")));
-    out.push(pen.dim(&format!("  {:w$}{:>12}{:>8}{:>12}  {:BAR$}  outcome", "", "delivered", "lost", "superseded", "")));
+    let widths = Widths::of(case);
+    let (w, d, l, s) = (widths.name, widths.delivered, widths.lost, widths.superseded);
+    // `late,` and `lost` begin in one column.
+    out.push(pen.dim(&format!("  {:1$}late,", "", w + d + l - "lost".len())));
+    out.push(pen.dim(&format!("  {:w$}{:>d$}{:>l$}{:>s$}  {:BAR$}  outcome", "", "delivered", "lost", "superseded", "")));
     for arm in &case.arms {
-        out.push(delivery_line(arm, w, pen));
+        out.push(delivery_line(arm, &widths, pen));
     }
     out
 }
 
-fn delivery_line(arm: &ArmView<'_>, w: usize, pen: &Pen) -> String {
+/// Widths of the columns: those of `look.md`, wider where a count needs it.
+struct Widths {
+    name: usize,
+    delivered: usize,
+    lost: usize,
+    superseded: usize,
+}
+
+impl Widths {
+    fn of(case: &Case<'_>) -> Widths {
+        let widest = |of: &dyn Fn(&ArmView<'_>) -> u64| {
+            case.arms.iter().map(|a| TERMINAL.count(of(a)).len() + 2).max().unwrap_or(0)
+        };
+        Widths {
+            name: names(case),
+            delivered: widest(&|a| a.total(|d| d.delivered).unwrap_or(0)).max(12),
+            lost: widest(&fates::lost).max(8),
+            superseded: widest(&|a| a.total(|d| d.superseded).unwrap_or(0)).max(12),
+        }
+    }
+}
+
+fn delivery_line(arm: &ArmView<'_>, widths: &Widths, pen: &Pen) -> String {
+    let (w, d, l, s) = (widths.name, widths.delivered, widths.lost, widths.superseded);
     let head = format!("{}{}", pen.gutter(arm.state), pen.bold(&format!("{:w$}", arm.name())));
     let Some(intended) = arm.total(|d| d.intended) else {
-        return format!("{head}{:>12}", "–");
+        return format!("{head}{:>d$}", "–");
     };
     if arm.state == VerdictState::Invalid {
-        return format!("{head}{:>12}   not believed: {}", "–", arm.reason);
+        return format!("{head}{:>d$}   not believed: {}", "–", arm.reason);
     }
     let delivered = arm.total(|d| d.delivered).unwrap_or(0);
     let superseded = arm.total(|d| d.superseded).unwrap_or(0);
     format!(
-        "{head}{:>12}{:>8}{:>12}  {}  {}",
+        "{head}{:>d$}{:>l$}{:>s$}  {}  {}",
         TERMINAL.count(delivered),
         TERMINAL.count(fates::lost(arm)),
         TERMINAL.count(superseded),
@@ -85,11 +110,13 @@ fn bar(delivered: u64, superseded: u64, intended: u64) -> String {
 
 /// Latency with read lag beside it, age of information, cost.
 pub(super) fn latencies(case: &Case<'_>, pen: &Pen) -> Vec<String> {
-    let w = names(case);
     let unit = unit(case);
+    // A bound (≥) or many digits need more than the six columns of p50.
+    let digits = |a: &ArmView<'_>| p50_words(a, unit).chars().count();
+    let w = names(case) + case.believed().map(digits).max().unwrap_or(0).saturating_sub(5);
     let by = unit.name(&TERMINAL);
     let mut out = vec![
-        pen.dim(&format!("  {:<w$}{:>25}{:>6}    server CPU-s", format!("received − due, {by}"), "read lag", "age", w = w)),
+        String::new(),
         pen.dim(&format!("  {:w$}{:>6}{:>8}{:>11}{:>6}    per million deliveries", "", "p50", "p99", "p99", "p50")),
     ];
     // The first heading is longer than the column of names; the second decides the places.
@@ -125,7 +152,7 @@ fn latency_line<'a>(
     if arm.state == VerdictState::Invalid {
         return format!("{head}{:>6}{:>8}{:>11}{:>6}    –", "–", "–", "–", "–");
     }
-    let time = |us: f64| TERMINAL.time_in(us, unit).replace(' ', "");
+    let time = |us: f64| short_time(us, unit);
     let mut percentile = |p: P| match arm.latency(p) {
         Percentile::Value(e) => time(e.value),
         Percentile::AtLeast { us, .. } => format!("≥{}", time(us)),
@@ -150,6 +177,18 @@ fn latency_line<'a>(
         }
     };
     format!("{head}{p50:>6}{p99:>8}{lag:>11}{age:>6}    {cost}")
+}
+
+fn short_time(us: f64, unit: TimeUnit) -> String {
+    TERMINAL.time_in(us, unit).replace(' ', "")
+}
+
+fn p50_words(arm: &ArmView<'_>, unit: TimeUnit) -> String {
+    match arm.latency(P::P50) {
+        Percentile::Value(e) => short_time(e.value, unit),
+        Percentile::AtLeast { us, .. } => format!("≥{}", short_time(us, unit)),
+        Percentile::Absent(_) => "–".into(),
+    }
 }
 
 fn notes(case: &Case<'_>, absent: Vec<(String, Vec<&str>)>) -> String {
