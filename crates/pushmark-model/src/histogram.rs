@@ -147,15 +147,14 @@ impl Distribution {
         &self.positive
     }
 
+    /// Values ≥ 0 as a compressed HdrHistogram V2; no bytes where there are none.
+    pub fn compressed(&self) -> Vec<u8> {
+        compress(&self.positive)
+    }
+
     /// `(positive, negative)` as base64 of compressed HdrHistogram V2; empty text where empty.
     pub fn encoded(&self) -> (String, String) {
-        let encode = |h: &Histogram<u64>| {
-            let mut bytes = Vec::new();
-            if !h.is_empty() {
-                V2DeflateSerializer::new().serialize(h, &mut bytes).expect("writing to memory");
-            }
-            STANDARD.encode(bytes)
-        };
+        let encode = |h: &Histogram<u64>| STANDARD.encode(compress(h));
         (encode(&self.positive), self.negative.as_ref().map_or(String::new(), |n| encode(n)))
     }
 
@@ -255,6 +254,14 @@ impl<'de> serde::Deserialize<'de> for Distribution {
             over_1h,
         })
     }
+}
+
+fn compress(histogram: &Histogram<u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if !histogram.is_empty() {
+        V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("writing to memory");
+    }
+    bytes
 }
 
 /// An empty slice is an empty histogram.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::plan::Plan;
-use pushmark_model::run::{Run, VerdictState, Window};
+use pushmark_model::run::{Run, VerdictState};
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
@@ -17,10 +17,11 @@ use crate::preflight::{self, Machine, Need, sources_for};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
 use crate::report::{self, RunFiles};
-use crate::run::{self, About, ArmDone, Setup, Signals, Start, Target, is_local};
+use crate::run::{self, About, ArmDone, Assembled, Setup, Signals, Start, Target, is_local};
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::cpus;
 use crate::server::registry::Registry;
+use crate::store::hlog::Interval;
 use crate::store::{self, Index, Kept, RESULTS, Utc};
 
 /// Flags of `run`.
@@ -103,11 +104,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             break;
         }
         let start = Start { number, of: starts };
-        let (run, windows) = one_start(&loaded, &registry, &cpus, &signals, start, &mut progress)?;
+        let Assembled { run, windows, intervals } =
+            one_start(&loaded, &registry, &cpus, &signals, start, &mut progress)?;
         exit = exit.worst(exit_of(&run));
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
-        last_page = Some(keep(&files, &place, &mut progress)?);
+        last_page = Some(keep(&files, &intervals, &place, &mut progress)?);
     }
     progress.finish();
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
@@ -186,9 +188,10 @@ fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
         overrides.push(Override::flag("--source-ip", "load.source_ips", &list(&mut addresses.into_iter())));
     }
     for text in &args.sets {
-        overrides.push(Override::set(text).map_err(|error| {
-            usage(scenario_file::Report::new("command line", "", vec![*error]))
-        })?);
+        overrides.push(
+            Override::set(text)
+                .map_err(|error| usage(scenario_file::Report::new("command line", "", vec![*error])))?,
+        );
     }
     let asked = Asked::argument(args.scenario.as_deref(), &transports);
     scenario_file::load(&asked, &overrides, registry).map_err(usage)
@@ -216,7 +219,7 @@ fn one_start(
     signals: &Signals,
     start: Start,
     progress: &mut Progress,
-) -> anyhow::Result<(Run, Vec<Window>)> {
+) -> anyhow::Result<Assembled> {
     let started = Utc::now();
     let mut plan = loaded.plan(unique())?;
     let target = Target::new(loaded, registry)?;
@@ -232,6 +235,7 @@ fn one_start(
         server_cpus: server_cpus.clone(),
         generator_cpus: generator_cpus.clone(),
         signals,
+        began_ns: Clock::now(),
     };
     let done = run::arms(&plan, &setup, start, progress)
         .map_err(|broken| Ending::error(broken.exit, broken.to_string()))?;
@@ -258,7 +262,11 @@ fn shown(n: usize, word: &str) -> String {
         return "pushmark".to_owned();
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// A number no other run has: two runs' stamps must not be taken for each other.
@@ -286,7 +294,9 @@ fn refuse(plan: &Plan, machine: &Machine, same_host: bool) -> anyhow::Result<()>
 
 /// A target that took nobody was not measured: what came back is said instead.
 fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
-    if done.is_empty() || done.iter().any(|d| d.arm.connections.opened > 0 || d.arm.verdict == VerdictState::Incomplete) {
+    if done.is_empty()
+        || done.iter().any(|d| d.arm.connections.opened > 0 || d.arm.verdict == VerdictState::Incomplete)
+    {
         return Ok(());
     }
     let mut text = String::from("no client could subscribe");
@@ -324,10 +334,15 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
 }
 
 /// Keeps the newest run; its page shows all starts so far. Returns the page's path.
-fn keep(files: &[RunFiles], place: &Path, progress: &mut Progress) -> anyhow::Result<String> {
+fn keep(
+    files: &[RunFiles],
+    intervals: &[Interval],
+    place: &Path,
+    progress: &mut Progress,
+) -> anyhow::Result<String> {
     let newest = &files[files.len() - 1];
     let html = report::html(files);
-    let kept = Kept { run: &newest.run, windows: &newest.windows, report_html: Some(&html) };
+    let kept = Kept { run: &newest.run, windows: &newest.windows, intervals, report_html: Some(&html) };
     let saved = match store::save(&kept, &store::places(place)) {
         Ok(saved) => saved,
         Err(error) => {
@@ -363,7 +378,7 @@ fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyho
     print(&text).context("the result could not be printed; it is kept on disk")
 }
 
-fn usage(report: scenario_file::Report) -> anyhow::Error {
+pub(super) fn usage(report: scenario_file::Report) -> anyhow::Error {
     Ending::error(Exit::Usage, shown_report(&report))
 }
 

@@ -165,7 +165,11 @@ mod tests {
 
     fn keep(results: &Path, id: &str) {
         let run = testing::run(id);
-        store::save(&Kept { run: &run, windows: &[], report_html: None }, &[results.join(id)]).unwrap();
+        store::save(
+            &Kept { run: &run, windows: &[], intervals: &[], report_html: None },
+            &[results.join(id)],
+        )
+        .unwrap();
     }
 
     fn two() -> tempfile::TempDir {

@@ -10,7 +10,11 @@ use pushmark_model::record::Counts;
 use pushmark_model::run::AgeOfInformation;
 
 /// `None` where nothing was held.
-pub(super) fn age_of_information(starts: &Distribution, ends: &Distribution, counts: &Counts) -> Option<AgeOfInformation> {
+pub(super) fn age_of_information(
+    starts: &Distribution,
+    ends: &Distribution,
+    counts: &Counts,
+) -> Option<AgeOfInformation> {
     if counts.age_time_us <= 0 {
         return None;
     }
@@ -60,7 +64,8 @@ mod tests {
 
     /// Holds states for these intervals of age, µs.
     fn of(intervals: &[(u64, u64)]) -> AgeOfInformation {
-        let (mut starts, mut ends, mut counts) = (Distribution::default(), Distribution::default(), Counts::default());
+        let (mut starts, mut ends, mut counts) =
+            (Distribution::default(), Distribution::default(), Counts::default());
         for &(from, to) in intervals {
             starts.record_us(from);
             ends.record_us(to);
@@ -90,6 +95,9 @@ mod tests {
 
     #[test]
     fn nothing_held_is_absent() {
-        assert!(age_of_information(&Distribution::default(), &Distribution::default(), &Counts::default()).is_none());
+        assert!(
+            age_of_information(&Distribution::default(), &Distribution::default(), &Counts::default())
+                .is_none()
+        );
     }
 }

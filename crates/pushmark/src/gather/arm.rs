@@ -1,5 +1,7 @@
 //! The sum becomes the figures of `run.json`.
 
+use std::time::Duration;
+
 use pushmark_model::histogram::Distribution;
 use pushmark_model::plan::{Mode, Phases};
 use pushmark_model::record::HEAT_ROWS;
@@ -9,6 +11,7 @@ use pushmark_model::run::{
 use pushmark_model::transport::Transport;
 
 use super::{Gathered, age, stability};
+use crate::store::hlog::Interval;
 
 impl Gathered {
     /// Connections of the arm.
@@ -93,7 +96,8 @@ impl Gathered {
             latency: times.latency.summary(expected, publications, at_least_us),
             from_sent: times.from_sent.summary(expected, publications, at_least_us),
             read_lag: times.read_lag.summary_of_all(),
-            read_lag_stamped: (times.read_lag_stamped.count() > 0).then(|| times.read_lag_stamped.summary_of_all()),
+            read_lag_stamped: (times.read_lag_stamped.count() > 0)
+                .then(|| times.read_lag_stamped.summary_of_all()),
             stamps_unused: counts.stamps_unused,
             spread: self.spread.summary(),
             age_of_information: age::age_of_information(&times.age_start, &times.age_end, counts),
@@ -114,7 +118,8 @@ impl Gathered {
             Some(_) => 1,
             None => self.plan.subscriptions.per_connection.min(self.plan.subscriptions.channels),
         };
-        self.plan.connections as f64 * f64::from(per_connection) / f64::from(self.plan.subscriptions.channels.max(1))
+        self.plan.connections as f64 * f64::from(per_connection)
+            / f64::from(self.plan.subscriptions.channels.max(1))
     }
 
     fn measured_seconds(&self) -> Vec<&super::Second> {
@@ -224,6 +229,19 @@ impl Gathered {
     /// How long a turn of the loop took.
     pub fn loop_lag(&self) -> pushmark_model::run::Latency {
         self.total.times.turn.summary_of_all()
+    }
+
+    /// The latencies of each second, for the interval log; the arm began so long after the run.
+    pub fn intervals(&self, began: Duration) -> Vec<Interval> {
+        let seconds = self.seconds.iter().filter(|(_, s)| !s.histogram.is_empty());
+        seconds
+            .map(|(&second, s)| Interval {
+                tag: format!("{}.received_latency", self.plan.transport),
+                start: began + Duration::from_secs(second.into()),
+                length: Duration::from_secs(1),
+                histogram: s.histogram.clone(),
+            })
+            .collect()
     }
 
     /// The seconds as lines of `windows.csv`, without what the monitor saw.

@@ -41,6 +41,8 @@ pub struct Second {
     pub latency_us: Option<(i64, i64, i64)>,
     /// p99 of the read lag, µs.
     pub read_lag_p99_us: Option<i64>,
+    /// The latencies received in it: a compressed HdrHistogram V2; empty if there were none.
+    pub histogram: Vec<u8>,
 }
 
 /// The sum so far. Its size is bounded by the number of seconds, not of messages.
@@ -146,6 +148,7 @@ impl Second {
                 (p50, latency.quantile(0.99).unwrap_or(p50), high)
             }),
             read_lag_p99_us: window.times.read_lag.quantile(0.99),
+            histogram: latency.compressed(),
         }
     }
 }

@@ -135,7 +135,16 @@ mod tests {
     use pushmark_model::record::sketch_bin;
 
     fn spreads(planned: u32) -> Spreads {
-        Spreads { planned: vec![planned], waiting: HashMap::new(), first: Default::default(), median: Default::default(), last: Default::default(), broadcasts: 0, not_heard_by_all: 0, sampled: false }
+        Spreads {
+            planned: vec![planned],
+            waiting: HashMap::new(),
+            first: Default::default(),
+            median: Default::default(),
+            last: Default::default(),
+            broadcasts: 0,
+            not_heard_by_all: 0,
+            sampled: false,
+        }
     }
 
     fn part(latencies_us: &[i64], planned: u32) -> Broadcast {
@@ -160,7 +169,10 @@ mod tests {
         assert!(s.summary().is_none());
         s.add(&[part(&[5, 100], 2)]);
         let summary = s.summary().unwrap();
-        assert_eq!((summary.broadcasts, summary.first.p50_us, summary.median.p50_us, summary.last.p50_us), (1, Some(5), Some(10), Some(100)));
+        assert_eq!(
+            (summary.broadcasts, summary.first.p50_us, summary.median.p50_us, summary.last.p50_us),
+            (1, Some(5), Some(10), Some(100))
+        );
     }
 
     #[test]

@@ -73,7 +73,12 @@ mod tests {
     use super::*;
 
     fn series(received: &[u64], p50_us: &[i64]) -> Vec<Second> {
-        let of = |(&received, &p50)| Second { due: 10, received, latency_us: Some((p50, p50, p50)), ..Second::default() };
+        let of = |(&received, &p50)| Second {
+            due: 10,
+            received,
+            latency_us: Some((p50, p50, p50)),
+            ..Second::default()
+        };
         received.iter().zip(p50_us).map(of).collect()
     }
 
@@ -99,6 +104,9 @@ mod tests {
 
     #[test]
     fn a_single_late_second_is_not_a_trend() {
-        assert!(!judged(&[1_000, 1_000, 0, 2_000, 1_000, 1_000, 1_000, 1_000], &[500, 500, 500, 700_000, 500, 500, 500, 500]));
+        assert!(!judged(
+            &[1_000, 1_000, 0, 2_000, 1_000, 1_000, 1_000, 1_000],
+            &[500, 500, 500, 700_000, 500, 500, 500, 500]
+        ));
     }
 }

@@ -37,6 +37,8 @@ pub struct Setup<'a> {
     pub generator_cpus: Vec<u32>,
     /// Stop signals.
     pub signals: &'a Signals,
+    /// When the run began, ns of the monotonic clock.
+    pub began_ns: u64,
 }
 
 /// Which arm of how many.
@@ -81,8 +83,8 @@ pub(super) fn drive(
     let unreachable = |error| Broken { exit: Exit::Unreachable, error };
     let internal = |error: anyhow::Error| Broken { exit: Exit::Internal, error };
     let mut up = setup.target.bring_up(plan, &setup.server_cpus).map_err(unreachable)?;
-    let monitor = Monitor::start(up.process.as_ref().map(|p| p.pid()), Clock::now)
-        .map_err(|e| internal(e.into()))?;
+    let monitor =
+        Monitor::start(up.process.as_ref().map(|p| p.pid()), Clock::now).map_err(|e| internal(e.into()))?;
 
     // A whole µs, so that stamps and schedule agree on every bound.
     let start_ns = (Clock::now() + LEAD_NS) / 1_000 * 1_000;
@@ -117,7 +119,8 @@ pub(super) fn drive(
         progress.update(now_ns, &watch.live(now_ns, &gathered));
         if stopped.is_none() && setup.signals.stopped().is_some() {
             stopped = setup.signals.stopped();
-            marks.measured = marks.measured.take().or_else(|| marks.measure.is_some().then(|| monitor.mark()));
+            marks.measured =
+                marks.measured.take().or_else(|| marks.measure.is_some().then(|| monitor.mark()));
             crew.stop();
         }
         if now_ns > start_ns + plan.phases.end_ns() + OVERTIME_NS {
@@ -143,7 +146,8 @@ pub(super) fn drive(
     arm.outcome = verdict::outcome(&arm, &facts);
     let reasons = verdict::judge(&arm, &facts);
     arm.verdict = verdict::worst(&reasons);
-    Ok(ArmDone { arm, windows, reasons, troubles: gathered.total().troubles.clone() })
+    let intervals = gathered.intervals(Duration::from_nanos(start_ns.saturating_sub(setup.began_ns)));
+    Ok(ArmDone { arm, windows, intervals, reasons, troubles: gathered.total().troubles.clone() })
 }
 
 fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec<ShardPlan> {
@@ -201,7 +205,9 @@ impl Watch<'_> {
             return;
         }
         let sample = monitor.latest();
-        let (Some(server), Some(second)) = (sample.server, gathered.seconds().get(&record.second)) else { return };
+        let (Some(server), Some(second)) = (sample.server, gathered.seconds().get(&record.second)) else {
+            return;
+        };
         marks.crowd.push(CrowdPoint {
             connections: second.connected,
             server_rss_bytes: server.rss_bytes,
@@ -280,7 +286,8 @@ fn figures_of(
     }
     let mut server = window.and_then(|(from, to)| figures::server(from, to, &crowd));
     if let Some(server) = &mut server {
-        server.pss_bytes_full = marks.end.as_ref().and_then(|end| end.server_pss_bytes).or(server.pss_bytes_full);
+        server.pss_bytes_full =
+            marks.end.as_ref().and_then(|end| end.server_pss_bytes).or(server.pss_bytes_full);
         server.ended = ended;
     }
     let loop_lag = gathered.loop_lag();
@@ -289,7 +296,8 @@ fn figures_of(
         None => Generator { loop_lag, ..Generator::default() },
     };
     let kernel = marks.start.as_ref().zip(marks.measure.as_ref());
-    let kernel = kernel.map(|(a, b)| b.sample.kernel_memory_bytes.saturating_sub(a.sample.kernel_memory_bytes));
+    let kernel =
+        kernel.map(|(a, b)| b.sample.kernel_memory_bytes.saturating_sub(a.sample.kernel_memory_bytes));
     let unpublished = unpublished(plan, gathered, says.as_ref());
     let emitted = (mode(plan) == Some(Mode::Emitter))
         .then(|| gathered.total().counts.publications_due.saturating_sub(unpublished));
@@ -336,15 +344,20 @@ fn unpublished(plan: &ArmPlan, gathered: &Gathered, says: Option<&serde_json::Va
     }
 }
 
-fn facts(plan: &ArmPlan, marks: &Marks, gathered: &Gathered, stopped_after_ns: Option<u64>, ended: Option<String>) -> Facts {
+fn facts(
+    plan: &ArmPlan,
+    marks: &Marks,
+    gathered: &Gathered,
+    stopped_after_ns: Option<u64>,
+    ended: Option<String>,
+) -> Facts {
     let window = marks.measure.as_ref().zip(marks.measured.as_ref());
     let total = gathered.total();
     let failed = |kind: &str| {
         let of = |map: &std::collections::BTreeMap<String, u64>| map.get(kind).copied().unwrap_or(0);
         of(&total.failed) + of(&total.lost_by) + of(&total.publish_failed)
     };
-    let measured_s =
-        |at_ns: u64| at_ns.saturating_sub(plan.phases.measure_start_ns()) as f64 / 1e9;
+    let measured_s = |at_ns: u64| at_ns.saturating_sub(plan.phases.measure_start_ns()) as f64 / 1e9;
     Facts {
         clock_step_ns: marks.end.as_ref().and_then(|end| end.clock.largest_step_ns),
         port_shortages: failed("no_port"),
@@ -358,14 +371,8 @@ fn facts(plan: &ArmPlan, marks: &Marks, gathered: &Gathered, stopped_after_ns: O
 
 /// Six base-36 digits, as in the stamp.
 fn nonce(nonce: u32) -> String {
-    let stamp = pushmark_model::stamp::Stamp {
-        nonce,
-        publisher: 0,
-        channel: 0,
-        sequence: 0,
-        due_us: 0,
-        sent_us: 0,
-    };
+    let stamp =
+        pushmark_model::stamp::Stamp { nonce, publisher: 0, channel: 0, sequence: 0, due_us: 0, sent_us: 0 };
     let mut bytes = [0; pushmark_model::stamp::STAMP_LEN];
     stamp.write(&mut bytes);
     String::from_utf8_lossy(&bytes[4..10]).into_owned()
@@ -380,5 +387,5 @@ pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
     let facts = Facts { broken_off: Some(broken.to_string()), ..Facts::default() };
     let reasons = verdict::judge(&arm, &facts);
     arm.verdict = verdict::worst(&reasons);
-    ArmDone { arm, windows: Vec::new(), reasons, troubles: vec![broken.to_string()] }
+    ArmDone { arm, windows: Vec::new(), intervals: Vec::new(), reasons, troubles: vec![broken.to_string()] }
 }

@@ -6,6 +6,7 @@ use pushmark_model::run::{Environment, Run, SCHEMA, SelftestRef, Window};
 
 use super::ArmDone;
 use crate::gather;
+use crate::store::hlog::Interval;
 use crate::store::{Utc, run_id};
 use crate::verdict;
 
@@ -30,15 +31,28 @@ pub struct About<'a> {
     pub selftest: Option<SelftestRef>,
 }
 
+/// A run and what is kept beside it.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// The result.
+    pub run: Run,
+    /// A line a second and arm.
+    pub windows: Vec<Window>,
+    /// Latencies second by second.
+    pub intervals: Vec<Interval>,
+}
+
 /// Puts a run together.
-pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> (Run, Vec<Window>) {
+pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled {
     let mut arms = Vec::new();
     let mut windows = Vec::new();
     let mut reasons = Vec::new();
+    let mut intervals = Vec::new();
     for mut finished in done {
         arms.push(finished.arm);
         windows.append(&mut finished.windows);
         reasons.append(&mut finished.reasons);
+        intervals.append(&mut finished.intervals);
     }
     let thresholds = about
         .expressions
@@ -63,5 +77,5 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> (Run, Vec<
         arms,
         selftest: about.selftest,
     };
-    (run, windows)
+    Assembled { run, windows, intervals }
 }

@@ -42,17 +42,18 @@ impl Crew {
             let (sender, stop) = (sender.clone(), Arc::clone(&stop));
             let cpu = (!cpus.is_empty()).then(|| cpus[plan.shard as usize % cpus.len()]);
             spares.push(spare);
-            let thread = std::thread::Builder::new().name(format!("shard-{}", plan.shard)).spawn(move || {
-                if let Some(cpu) = cpu {
-                    cpus::pin_current_thread(&[cpu])?;
-                }
-                let mut sink = |record| {
-                    // A closed channel means that nobody wants records any more.
-                    let _ = sender.send(record);
-                    spare_receiver.try_recv().unwrap_or_default()
-                };
-                run_shard(plan, &stop, &mut sink)
-            })?;
+            let thread =
+                std::thread::Builder::new().name(format!("shard-{}", plan.shard)).spawn(move || {
+                    if let Some(cpu) = cpu {
+                        cpus::pin_current_thread(&[cpu])?;
+                    }
+                    let mut sink = |record| {
+                        // A closed channel means that nobody wants records any more.
+                        let _ = sender.send(record);
+                        spare_receiver.try_recv().unwrap_or_default()
+                    };
+                    run_shard(plan, &stop, &mut sink)
+                })?;
             threads.push(thread);
         }
         Ok(Crew { threads, records, spares, stop })

@@ -42,7 +42,11 @@ pub(super) fn set(base: &str, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()
             timeout: TIMEOUT,
         })?;
         if !answer.is_success() {
-            bail!("the server refused an emitter: PUT {url} was answered {}: {}", answer.status, answer.text());
+            bail!(
+                "the server refused an emitter: PUT {url} was answered {}: {}",
+                answer.status,
+                answer.text()
+            );
         }
     }
     Ok(())

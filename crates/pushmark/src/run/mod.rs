@@ -11,11 +11,12 @@ use pushmark_model::plan::{ArmPlan, Plan};
 use pushmark_model::run::{Arm, Reason, Window};
 
 pub use arm::{Broken, Setup};
-pub use assemble::{About, assemble};
+pub use assemble::{About, Assembled, assemble};
 pub use signals::Signals;
 pub use target::Target;
 
 use crate::progress::Progress;
+use crate::store::hlog::Interval;
 
 /// What an arm left.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct ArmDone {
     pub arm: Arm,
     /// Second by second.
     pub windows: Vec<Window>,
+    /// Its latencies second by second.
+    pub intervals: Vec<Interval>,
     /// Every doubt about it.
     pub reasons: Vec<Reason>,
     /// The first troubles in words, for a target that could not be used.

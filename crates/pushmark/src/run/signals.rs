@@ -23,7 +23,11 @@ impl Signals {
     pub fn listen() -> std::io::Result<Signals> {
         let signals = Signals::default();
         // Registered first: it acts only when the flag was set by an earlier Ctrl-C.
-        flag::register_conditional_shutdown(SIGINT, i32::from(Exit::Interrupted.code()), Arc::clone(&signals.interrupted))?;
+        flag::register_conditional_shutdown(
+            SIGINT,
+            i32::from(Exit::Interrupted.code()),
+            Arc::clone(&signals.interrupted),
+        )?;
         flag::register(SIGINT, Arc::clone(&signals.interrupted))?;
         flag::register(SIGTERM, Arc::clone(&signals.terminated))?;
         Ok(signals)

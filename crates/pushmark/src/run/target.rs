@@ -43,27 +43,35 @@ pub(super) struct Up {
 impl Target {
     /// The target of a scenario; a server's commands come from its row.
     pub fn new(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Target> {
+        let own = std::env::current_exe().context("the path of this program")?;
+        Ok(Target::with_program(loaded, registry, &own))
+    }
+
+    /// The same where `{pushmark}` is another program than the one that runs (a test's).
+    pub fn with_program(loaded: &Loaded, registry: &Registry, program: &Path) -> Target {
         match &loaded.server {
-            Some(server) => Target::of_server(server, registry, &loaded.scenario.target.args),
-            None => Ok(Target::of_process(&loaded.scenario, &loaded.folder)),
+            Some(server) => Target::of_server(server, registry, &loaded.scenario.target.args, program),
+            None => Target::of_process(&loaded.scenario, &loaded.folder),
         }
     }
 
-    fn of_server(server: &Server, registry: &Registry, extra: &[String]) -> anyhow::Result<Target> {
-        let own = std::env::current_exe().context("the path of this program")?;
+    fn of_server(server: &Server, registry: &Registry, extra: &[String], program: &Path) -> Target {
         let contract = server.contract.then(|| registry.contract());
         let mut command = server.run.clone();
         command.extend_from_slice(extra);
-        Ok(Target {
+        Target {
             name: server.name.clone(),
             // The port stays open until it is known: {port} is filled in at the start.
-            command: command.into_iter().map(|word| word.replace("{pushmark}", &own.display().to_string())).collect(),
+            command: command
+                .into_iter()
+                .map(|word| word.replace("{pushmark}", &program.display().to_string()))
+                .collect(),
             folder: registry.folder_of(server),
             variables: Vec::new(),
             ready: registry.ready_url(server).map(str::to_owned),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
-        })
+        }
     }
 
     fn of_process(scenario: &Scenario, folder: &Path) -> Target {
@@ -160,6 +168,8 @@ mod tests {
 
     #[test]
     fn a_name_that_does_not_exist_is_told() {
-        assert!(resolve("no-such-host.invalid", 80).unwrap_err().to_string().contains("no-such-host.invalid"));
+        assert!(
+            resolve("no-such-host.invalid", 80).unwrap_err().to_string().contains("no-such-host.invalid")
+        );
     }
 }

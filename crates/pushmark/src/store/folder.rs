@@ -17,6 +17,8 @@ pub struct Kept<'a> {
     pub run: &'a Run,
     /// A line a second and arm.
     pub windows: &'a [Window],
+    /// Latencies second by second, for `latency.hlog`; it gets the sums of each arm besides.
+    pub intervals: &'a [hlog::Interval],
     /// The report, one offline file.
     pub report_html: Option<&'a str>,
 }
@@ -58,7 +60,8 @@ fn write(kept: &Kept<'_>, place: &Path) -> anyhow::Result<PathBuf> {
     })?;
     draft.write("windows.csv", |out| write_windows(out, kept.windows))?;
     draft.write("latency.hlog", |out| {
-        let (started_unix_s, intervals) = hlog::of_run(kept.run);
+        let (started_unix_s, mut intervals) = hlog::of_run(kept.run);
+        intervals.extend_from_slice(kept.intervals);
         hlog::write(out, started_unix_s, &intervals)
     })?;
     if let Some(html) = kept.report_html {

@@ -4,10 +4,11 @@
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use pushmark_model::histogram::Distribution;
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use pushmark_model::run::{Arm, Latency, Run};
 
 use super::utc::Utc;
@@ -21,8 +22,9 @@ pub struct Interval {
     pub start: Duration,
     /// Its length.
     pub length: Duration,
-    /// Values in µs.
-    pub histogram: Histogram<u64>,
+    /// Values in µs: a compressed HdrHistogram V2, some hundred bytes where the histogram
+    /// itself is 200 KiB.
+    pub histogram: Vec<u8>,
 }
 
 /// Writes intervals, in the order of their begin.
@@ -39,9 +41,12 @@ pub fn write(out: &mut dyn Write, started_unix_s: u64, intervals: &[Interval]) -
         .with_base_time(started)
         .begin_log_with(&mut out, &mut serializer)?;
     for interval in order {
+        let histogram: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut interval.histogram.as_slice())
+            .map_err(|error| anyhow::anyhow!("{}: {error:?}", interval.tag))?;
         let tag =
             Tag::new(&interval.tag).ok_or_else(|| anyhow::anyhow!("{:?} cannot be a tag", interval.tag))?;
-        log.write_histogram(&interval.histogram, interval.start, interval.length, Some(tag))
+        log.write_histogram(&histogram, interval.start, interval.length, Some(tag))
             .map_err(|error| anyhow::anyhow!("{error:?}"))?;
     }
     Ok(())
@@ -62,8 +67,8 @@ pub fn of_run(run: &Run) -> (u64, Vec<Interval>) {
             for (tag, text) in
                 [(tag.clone(), &latency.histogram), (format!("{tag}.negative"), &latency.histogram_negative)]
             {
-                if let Some(values) = Distribution::decode(text, "", 0).filter(|d| d.count() > 0) {
-                    intervals.push(Interval { tag, start, length, histogram: values.positive().clone() });
+                if let Some(histogram) = STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty()) {
+                    intervals.push(Interval { tag, start, length, histogram });
                 }
             }
         }
