@@ -1,0 +1,114 @@
+//! Connections that end: by patience, by failure, by the target, by the end of the arm.
+
+use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::plan::Reconnect;
+use pushmark_model::record::TROUBLES_MAX;
+use pushmark_model::transport::Transport;
+use pushmark_net::Link;
+
+use crate::conn::Phase;
+use crate::shard::Shard;
+use crate::token::{self, Owner};
+
+impl Shard {
+    /// Patience has ended.
+    pub(crate) fn client_timed_out(&mut self, index: u32) {
+        let kind = match self.crowd[index as usize].phase {
+            Phase::Connecting => "timeout_connect",
+            Phase::Asked if self.crowd[index as usize].answered => "timeout_answer",
+            Phase::Asked => "timeout_handshake",
+            _ => "timeout_idle",
+        };
+        self.lost(index, kind, "no answer in time");
+    }
+
+    /// The connection failed or was lost. What it means depends on what was going on.
+    pub(super) fn lost(&mut self, index: u32, kind: &str, what: &str) {
+        let conn = &mut self.crowd[index as usize];
+        let (phase, reused, answered) = (conn.phase, conn.reused, conn.answered);
+        let partial = !conn.carry.is_empty() || conn.stamps > 0;
+        self.close(index);
+        let conn = &mut self.crowd[index as usize];
+        let polled =
+            self.plan.arm.transport == Transport::Poll || self.plan.arm.transport == Transport::LongPoll;
+        if polled && phase == Phase::Resting {
+            // An idle kept-alive connection may end: the next poll makes another.
+            return;
+        }
+        if polled && phase == Phase::Asked && reused && answered && !partial {
+            // The keep-alive ended as we asked (RFC 9112 9.3.1): once more, on a new connection.
+            return self.connect(index);
+        }
+        let record = &mut self.accounting.record;
+        if conn.subscribed {
+            conn.subscribed = false;
+            self.connected -= 1;
+            record.counts.lost += 1;
+            *record.lost_by.entry(kind.to_owned()).or_default() += 1;
+        } else {
+            *record.failed.entry(kind.to_owned()).or_default() += 1;
+        }
+        if record.troubles.len() < TROUBLES_MAX {
+            record.troubles.push(format!("{kind}: {what}"));
+        }
+        self.accounting.subscription_lost(index);
+        self.come_back(index);
+    }
+
+    pub(super) fn come_back(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        let Reconnect::FullJitter { base_ns, max_ns } = self.plan.arm.reconnect else {
+            conn.phase = Phase::Gone;
+            return;
+        };
+        if conn.dismissed {
+            conn.phase = Phase::Gone;
+            return;
+        }
+        let bound_ns = base_ns.saturating_mul(1 << u32::from(conn.attempts).min(30)).min(max_ns);
+        conn.attempts = conn.attempts.saturating_add(1);
+        let mut draw = Draw::new(self.plan.arm.seed ^ self.now_ns, Purpose::Jitter, u64::from(conn.number));
+        let pause_ns = match conn.retry_ms {
+            0 => (draw.unit() * bound_ns as f64) as u64,
+            // The server's own wish (WHATWG HTML 9.2.3) goes before the policy's first bound.
+            ms => u64::from(ms) * 1_000_000 + (draw.unit() * base_ns as f64) as u64,
+        };
+        conn.phase = Phase::Resting;
+        if self.plan.arm.transport != Transport::Poll || self.plan.arm.poll.after_answer {
+            conn.next_ns = self.now_ns + pause_ns;
+            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+        }
+    }
+
+    /// Closes the connection as a client may at any time; the session goes on.
+    pub(super) fn close(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        if let Some(link) = conn.forget_link() {
+            self.count_segments(&link);
+        }
+    }
+
+    pub(super) fn count_segments(&mut self, link: &Link) {
+        if let Some(info) = link.tcp_info() {
+            let counts = &mut self.accounting.record.counts;
+            counts.segments_in += info.segments_in;
+            counts.segments_out += info.segments_out;
+            counts.segments_of += 1;
+        }
+    }
+
+    /// The arm is over.
+    pub(crate) fn client_leaves(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        self.scratch.clear();
+        if conn.phase == Phase::Open {
+            conn.client.write_close(1000, &mut self.scratch);
+            if let Some(link) = &mut conn.link {
+                // Best effort: the socket closes next, whatever the peer makes of it.
+                let _ = link.write(&self.scratch);
+            }
+        }
+        self.close(index);
+        self.crowd[index as usize].phase = Phase::Gone;
+    }
+}

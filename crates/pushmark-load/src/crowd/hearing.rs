@@ -1,0 +1,125 @@
+//! Messages and answers: stamps go to the accounts.
+
+use pushmark_model::plan::Cursor;
+use pushmark_model::record::SubscribedBy;
+use pushmark_model::stamp::Stamp;
+use pushmark_model::transport::Transport;
+
+use crate::accounting::Receipt;
+use crate::conn::{NEVER, Phase};
+use crate::shard::Shard;
+
+impl Shard {
+    #[inline]
+    pub(super) fn data(&mut self, index: u32, bytes: &[u8]) {
+        let Shard { crowd, accounting, now_ns, unread_since_ns, plan, in_measure, .. } = self;
+        let conn = &mut crowd[index as usize];
+        let polled = plan.arm.transport == Transport::Poll;
+        let streamed = plan.arm.transport == Transport::Stream;
+        let counts = &mut accounting.record.counts;
+        counts.payload_bytes += bytes.len() as u64;
+        counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
+        if let Some(own) = &plan.arm.target_stamp {
+            conn.own_stamp.get_or_insert_default().look(&own.json, bytes);
+        }
+        let (mut stamps, mut news, mut newest_sent_us) = (conn.stamps, conn.news, conn.newest_sent_us);
+        conn.scanner.scan(bytes, |stamp: Stamp| {
+            match accounting.received(index, &stamp, *now_ns, *unread_since_ns) {
+                Receipt::New => {
+                    news = news.saturating_add(1);
+                    newest_sent_us = newest_sent_us.max(stamp.sent_us);
+                }
+                // The same stamp twice inside one message counts once; a poll shows a state again.
+                Receipt::Again if !polled && (stamps == 0 || streamed) => {
+                    accounting.record.counts.duplicate += 1
+                }
+                Receipt::Again | Receipt::Foreign => {}
+            }
+            stamps = stamps.saturating_add(1);
+            if streamed {
+                accounting.record.counts.messages += 1;
+                accounting.record.counts.measure_messages += u64::from(*in_measure);
+            }
+        });
+        let first = stamps > 0 && conn.stamps == 0 && conn.heard_ns == 0;
+        if first {
+            accounting.record.times.connect_first_message.record_ns(conn.due_ns, *now_ns);
+        }
+        (conn.stamps, conn.news, conn.newest_sent_us) = (stamps, news, newest_sent_us);
+        if streamed && stamps > 0 {
+            conn.heard_ns = *now_ns;
+            conn.stamps = 0;
+        }
+    }
+
+    pub(super) fn message_ended(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        let record = &mut self.accounting.record;
+        record.counts.messages += 1;
+        record.counts.measure_messages += u64::from(self.in_measure);
+        conn.scanner.reset();
+        if self.in_measure && conn.heard_ns > 0 && self.plan.arm.publisher.is_none() {
+            record.times.gap.record_ns(conn.heard_ns, self.now_ns);
+        }
+        if let (Some(scan), Some(own)) = (&mut conn.own_stamp, &self.plan.arm.target_stamp) {
+            let number = scan.finish().and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
+            scan.restart();
+            if let (Some(then), true) = (number, self.in_measure) {
+                let then_ns = (then * own.unit_ns as f64) as i64 - self.realtime_offset_ns;
+                record.times.target_latency.record_ns(then_ns.max(0) as u64, self.now_ns);
+            }
+        }
+        if self.plan.arm.transport.is_push() {
+            // A message before the subscription stands is the target's greeting.
+            if conn.stamps == 0 && conn.subscribed && self.plan.arm.publisher.is_some() {
+                record.counts.unstamped += 1;
+            }
+            conn.heard_ns = self.now_ns;
+            conn.stamps = 0;
+            conn.news = 0;
+        }
+    }
+
+    /// A poll or long poll has its answer.
+    pub(super) fn answered(&mut self, index: u32, status: u16) {
+        let long = self.transport() == Transport::LongPoll;
+        let cursor = self.plan.arm.subscribe.cursor != Cursor::None;
+        let conn = &mut self.crowd[index as usize];
+        let first = !conn.subscribed;
+        if first {
+            self.stands(index, SubscribedBy::Head, None);
+        }
+        let conn = &mut self.crowd[index as usize];
+        let counts = &mut self.accounting.record.counts;
+        // The first answer of a long poll with a cursor is the acknowledgement: nothing was held.
+        let acknowledges = first && long && cursor && conn.stamps == 0;
+        if self.in_measure && !acknowledges {
+            if long && conn.news > 0 {
+                counts.answers += 1;
+                counts.answered_messages += u64::from(conn.news);
+            } else if long {
+                counts.timeouts += 1;
+                let due_ns = conn.asked_ns + self.plan.arm.hold_ns;
+                self.accounting.record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
+            } else if conn.news == 0 {
+                counts.redundant += 1;
+                counts.not_modified += u64::from(status == 304);
+            }
+        }
+        conn.heard_ns = self.now_ns;
+        conn.give_up_ns = NEVER;
+        conn.phase = Phase::Resting;
+        conn.reused = true;
+        conn.scanner.reset();
+        let news = conn.news > 0;
+        let reusable = conn.client.reusable() && self.plan.arm.keep_alive;
+        if !reusable {
+            self.close(index);
+        }
+        if long {
+            self.ask_again(index);
+        } else {
+            self.rest_until_next_poll(index, news);
+        }
+    }
+}

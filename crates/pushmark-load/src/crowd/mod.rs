@@ -1,0 +1,101 @@
+//! What happens to the clients of a shard: they start, connect, ask, hear, are lost, come back.
+//! A file for each; all are methods of the shard, which owns what they share.
+
+mod ending;
+mod hearing;
+mod pacing;
+mod reading;
+mod subscribing;
+mod writing;
+
+use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::transport::Transport;
+use pushmark_net::{Interest, Link, Nanos, Ready, stamps};
+
+use crate::conn::Phase;
+use crate::shard::Shard;
+use crate::token::{self, Owner};
+use crate::trouble;
+
+impl Shard {
+    pub(super) fn transport(&self) -> Transport {
+        self.plan.arm.transport
+    }
+
+    /// Its turn in the ramp has come.
+    pub(crate) fn client_starts(&mut self, index: u32, due_ns: Nanos) {
+        let arm = &self.plan.arm;
+        let conn = &mut self.crowd[index as usize];
+        conn.due_ns = due_ns;
+        conn.interval_ns = arm.poll.interval_ns;
+        if arm.transport == Transport::Poll && !arm.poll.after_answer {
+            // The grid of its polls begins at a phase of its own, so that no two beats lock.
+            let phase = match arm.poll.random_phase {
+                true => Draw::new(arm.seed, Purpose::PollPhase, u64::from(conn.number)).unit(),
+                false => 1.0,
+            };
+            conn.next_ns = due_ns + (phase * arm.poll.interval_ns as f64) as u64;
+            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+        }
+        self.connect(index);
+    }
+
+    pub(super) fn connect(&mut self, index: u32) {
+        let arm = &self.plan.arm;
+        let conn = &mut self.crowd[index as usize];
+        let counts = &mut self.accounting.record.counts;
+        counts.connects += 1;
+        if arm.transport == Transport::LongPoll && conn.ever_subscribed {
+            counts.new_connections += 1;
+        }
+        let source = match arm.sources.len() {
+            0 => None,
+            n => Some(arm.sources[conn.number as usize % n]),
+        };
+        conn.phase = Phase::Connecting;
+        conn.give_up_ns = self.now_ns + arm.connect_timeout_ns;
+        let token = token::pack(Owner::Client, conn.generation, index);
+        let made = Link::connect(self.plan.subscribe_to, source)
+            .and_then(|link| self.poller.add(link.fd(), token, Interest::Write).map(|()| link));
+        match made {
+            Ok(link) => conn.link = Some(link),
+            Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
+        }
+    }
+
+    /// The poller says that a client's socket can do something.
+    pub(crate) fn client_ready(&mut self, index: u32, generation: u32, ready: Ready) {
+        let conn = &mut self.crowd[index as usize];
+        if conn.generation != generation || conn.link.is_none() {
+            return;
+        }
+        if conn.phase == Phase::Connecting {
+            return self.tcp_connected(index);
+        }
+        if ready.readable {
+            self.readable(index);
+        }
+        let conn = &self.crowd[index as usize];
+        if ready.writable && conn.generation == generation && !conn.out.is_empty() {
+            self.flush(index);
+        }
+    }
+
+    pub(super) fn tcp_connected(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        let link = conn.link.as_mut().expect("connecting");
+        let readied = link.finish_connect().and_then(|()| {
+            if conn.stamped {
+                stamps::enable_receive_stamps(link.fd())?;
+            }
+            self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), Interest::Read)
+        });
+        if let Err(error) = readied {
+            return self.lost(index, trouble::kind(&error), &error.to_string());
+        }
+        if !conn.ever_subscribed {
+            self.accounting.record.times.connect_tcp.record_ns(conn.due_ns, self.now_ns);
+        }
+        self.ask(index);
+    }
+}

@@ -1,0 +1,98 @@
+//! When a client acts again: the grid of polls, the next long poll, heartbeats, attempts.
+
+use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::record::SubscribedBy;
+use pushmark_model::transport::Transport;
+
+use crate::conn::{NEVER, Phase};
+use crate::shard::Shard;
+use crate::token::{self, Owner};
+
+impl Shard {
+    /// A timer of a client has fired.
+    pub(crate) fn timer_fired(&mut self, token: u64) {
+        let (owner, generation, index) = token::unpack(token);
+        let conn = &mut self.crowd[index as usize];
+        match owner {
+            Owner::Next if conn.next_ns <= self.now_ns && conn.phase != Phase::Gone => self.next_due(index),
+            Owner::Settle if conn.generation == generation && !conn.subscribed => {
+                // A target that sends heads at once has not answered this one: it is not subscribed.
+                let holds = self.plan.arm.transport == Transport::LongPoll;
+                if conn.phase == Phase::Asked && (holds || !self.heads_seen) {
+                    if !holds {
+                        conn.give_up_ns = NEVER;
+                    }
+                    self.stands(index, SubscribedBy::Settle, None);
+                }
+            }
+            Owner::Every(n) if conn.generation == generation && conn.phase == Phase::Open => {
+                let Some(every) = self.plan.arm.subscribe.every.get(usize::from(n)) else { return };
+                self.scratch.clear();
+                conn.client.write_text(every.send.as_bytes(), &mut self.scratch);
+                self.wheel.insert(self.now_ns + every.after_ns, token);
+                self.write_scratch(index);
+            }
+            _ => {}
+        }
+    }
+
+    /// A poll on the grid is due, or an attempt to come back.
+    pub(super) fn next_due(&mut self, index: u32) {
+        let poll = self.plan.arm.poll;
+        let conn = &mut self.crowd[index as usize];
+        if self.plan.arm.transport != Transport::Poll || conn.phase == Phase::Waiting {
+            conn.due_ns = conn.next_ns;
+            conn.next_ns = NEVER;
+            if conn.link.is_none() {
+                self.connect(index);
+            }
+            return;
+        }
+        let due_ns = conn.next_ns;
+        if !poll.after_answer {
+            let number = u64::from(conn.number) << 32 | u64::from(conn.generation);
+            let mut jitter = Draw::new(self.plan.arm.seed ^ due_ns, Purpose::Jitter, number);
+            let gap = match poll.jitter {
+                0.0 => conn.interval_ns,
+                share => (conn.interval_ns as f64 * (1.0 + share * (2.0 * jitter.unit() - 1.0))) as u64,
+            };
+            conn.next_ns = due_ns + gap.max(1);
+            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+        } else {
+            conn.next_ns = NEVER;
+        }
+        conn.due_ns = due_ns;
+        match conn.phase {
+            Phase::Resting if conn.link.is_some() => self.ask_again(index),
+            Phase::Resting => self.connect(index),
+            _ => {
+                self.accounting.record.counts.overruns += u64::from(self.in_measure);
+            }
+        }
+    }
+
+    pub(super) fn ask_again(&mut self, index: u32) {
+        if self.crowd[index as usize].link.is_some() {
+            // Bytes of pongs and the like cannot be pending on an HTTP connection.
+            self.ask(index);
+            self.scratch.clear();
+        } else {
+            self.crowd[index as usize].due_ns = self.now_ns;
+            self.connect(index);
+        }
+    }
+
+    /// Polls on a grid have their timer already; the closed and adaptive kinds set it now.
+    pub(super) fn rest_until_next_poll(&mut self, index: u32, news: bool) {
+        let poll = self.plan.arm.poll;
+        let conn = &mut self.crowd[index as usize];
+        if let Some((min_ns, max_ns)) = poll.adaptive {
+            let next = if news { conn.interval_ns / 2 } else { conn.interval_ns * 2 };
+            conn.interval_ns = next.clamp(min_ns, max_ns);
+        }
+        if poll.after_answer {
+            conn.next_ns = self.now_ns + conn.interval_ns;
+            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+        }
+    }
+}

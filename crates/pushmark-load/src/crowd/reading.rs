@@ -1,0 +1,162 @@
+//! Clients read: bytes become events. Received is taken here, at the read.
+
+use pushmark_model::record::SubscribedBy;
+use pushmark_net::{Clock, Read, stamps};
+use pushmark_proto::client::Event;
+
+use crate::conn::Phase;
+use crate::shard::Shard;
+use crate::trouble;
+
+/// Largest incomplete unit a connection may keep (an answer's head).
+const KEPT_MAX: usize = 64 << 10;
+
+impl Shard {
+    pub(super) fn readable(&mut self, index: u32) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.read(index, &mut buffer);
+        self.buffer = buffer;
+    }
+
+    pub(super) fn read(&mut self, index: u32, buffer: &mut [u8]) {
+        let conn = &mut self.crowd[index as usize];
+        let Some(link) = conn.link.as_mut() else { return };
+        let carried = conn.carry.len();
+        if carried > 0 {
+            buffer[..carried].copy_from_slice(&conn.carry);
+            conn.carry = Vec::new();
+        }
+        let (read, stamp_ns) = match conn.stamped {
+            true => match stamps::read_stamped(link.fd(), &mut buffer[carried..]) {
+                Ok((read, stamp)) => (Ok(read), stamp),
+                Err(error) => (Err(error), None),
+            },
+            false => (link.read(&mut buffer[carried..]), None),
+        };
+        // Received: taken at the read, before anything is parsed.
+        self.now_ns = Clock::now();
+        let generation = conn.generation;
+        self.publish_due(self.now_ns);
+        if self.crowd[index as usize].generation != generation {
+            // It was this peer's turn to publish, and its connection broke at that.
+            return;
+        }
+        match read {
+            Ok(Read::Bytes(n)) => {
+                self.bytes_came(index, n);
+                let received_before = self.accounting.record.counts.received;
+                self.handle_input(index, &mut buffer[..carried + n]);
+                if let Some(stamp_ns) = stamp_ns {
+                    self.kernel_stamped(index, stamp_ns, received_before);
+                }
+            }
+            Ok(Read::WouldBlock) => self.crowd[index as usize].carry = buffer[..carried].to_vec(),
+            Ok(Read::End) => self.handle_eof(index, &mut buffer[..carried]),
+            Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
+        }
+    }
+
+    pub(super) fn bytes_came(&mut self, index: u32, n: usize) {
+        let conn = &mut self.crowd[index as usize];
+        let record = &mut self.accounting.record;
+        record.counts.bytes_in += n as u64;
+        if self.in_measure {
+            record.counts.measure_bytes_in += n as u64;
+        }
+        if !conn.answered {
+            conn.answered = true;
+            // Connected is the first byte of an answer: the kernel accepts before the server does.
+            if !conn.ever_subscribed {
+                record.times.connect.record_ns(conn.due_ns, self.now_ns);
+            }
+        }
+        if let Some(idle_ns) = self.plan.arm.idle_timeout_ns
+            && conn.phase == Phase::Open
+        {
+            conn.give_up_ns = self.now_ns + idle_ns;
+        }
+    }
+
+    /// The kernel's stamp is that of the newest segment: true for the read's last message alone.
+    pub(super) fn kernel_stamped(&mut self, index: u32, stamp_ns: u64, received_before: u64) {
+        let whole = self.crowd[index as usize].carry.is_empty();
+        let record = &mut self.accounting.record;
+        let came = record.counts.received - received_before;
+        if came == 0 {
+            return;
+        }
+        if !whole {
+            record.counts.stamps_unused += came;
+            return;
+        }
+        record.counts.stamps_unused += came - 1;
+        let arrived_ns = (stamp_ns as i64 - self.realtime_offset_ns) as u64;
+        if self.in_measure {
+            record.times.read_lag_stamped.record_ns(arrived_ns, self.now_ns);
+        }
+    }
+
+    pub(super) fn handle_input(&mut self, index: u32, mut input: &mut [u8]) {
+        self.scratch.clear();
+        loop {
+            let conn = &mut self.crowd[index as usize];
+            match conn.client.handle_input(&self.config, &mut input, &mut self.scratch) {
+                Ok(None) => break,
+                Ok(Some(event)) => {
+                    let generation = conn.generation;
+                    self.event(index, event);
+                    if self.crowd[index as usize].generation != generation {
+                        return;
+                    }
+                }
+                Err(failure) => {
+                    let seen = String::from_utf8_lossy(&input[..input.len().min(200)]).into_owned();
+                    let what = format!("{failure}; received {seen:?}");
+                    return self.lost(index, failure.kind(), &what);
+                }
+            }
+        }
+        if !input.is_empty() {
+            if input.len() > KEPT_MAX {
+                return self.lost(index, "head_too_large", "an incomplete unit is too long");
+            }
+            self.crowd[index as usize].carry = input.to_vec();
+        }
+        if !self.scratch.is_empty() {
+            self.write_scratch(index);
+        }
+    }
+
+    pub(super) fn handle_eof(&mut self, index: u32, rest: &mut [u8]) {
+        let generation = self.crowd[index as usize].generation;
+        self.handle_input(index, rest);
+        loop {
+            let conn = &mut self.crowd[index as usize];
+            if conn.generation != generation {
+                return;
+            }
+            match conn.client.handle_eof(&self.config) {
+                Ok(Some(event)) => self.event(index, event),
+                Ok(None) => return self.lost(index, "closed", "the target closed the connection"),
+                Err(failure) => return self.lost(index, failure.kind(), &failure.to_string()),
+            }
+        }
+    }
+
+    pub(super) fn event(&mut self, index: u32, event: Event<'_>) {
+        match event {
+            Event::Data(bytes) => self.data(index, bytes),
+            Event::MessageEnd => self.message_ended(index),
+            Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
+            Event::Ready => self.stands(index, SubscribedBy::Ready, None),
+            Event::Answered { status, .. } => self.answered(index, status),
+            Event::Retry(ms) => self.crowd[index as usize].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
+            Event::Closed { .. } => {
+                // A 204 ends an event stream for good (WHATWG HTML 9.2.3); a WebSocket or a
+                // stream that ends in order was still lost unasked.
+                self.lost(index, "closed", "the target ended the subscription");
+            }
+            Event::Heartbeat | Event::Comment | Event::Pong => {}
+        }
+    }
+}
