@@ -20,7 +20,7 @@ const BROADCASTS_MAX: usize = 512;
 /// Bins up to one hour.
 const BINS: usize = 896;
 
-type Sketch = [u32; BINS];
+type Sketch = Box<[u32]>;
 
 #[derive(Debug)]
 struct Line {
@@ -30,7 +30,7 @@ struct Line {
     received: u32,
     first_us: i64,
     last_us: i64,
-    sketch: Option<Box<Sketch>>,
+    sketch: Option<Sketch>,
     sampled: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Ledger {
     lines: Vec<VecDeque<Line>>,
     // Publications come due in order, so their deadlines do too.
     closing: VecDeque<(Nanos, u32)>,
-    spare: Vec<Box<Sketch>>,
+    spare: Vec<Sketch>,
     sketches: usize,
     deadline_ns: Nanos,
     seed: u64,
@@ -79,7 +79,7 @@ impl Ledger {
                 == 0
         };
         let keeps = planned > 0 && (!crowded || (self.sketches < SKETCHES_MAX && chosen()));
-        let sketch = keeps.then(|| self.spare.pop().unwrap_or_else(|| Box::new([0; BINS])));
+        let sketch = keeps.then(|| self.spare.pop().unwrap_or_else(|| vec![0; BINS].into_boxed_slice()));
         self.sketches += usize::from(keeps);
         self.lines[channel as usize].push_back(Line {
             sequence,
