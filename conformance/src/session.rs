@@ -107,7 +107,7 @@ impl Session {
     ///
     /// # Panics
     /// If nothing comes.
-    pub fn next(&mut self) -> Result<Heard, Failure> {
+    pub fn hear(&mut self) -> Result<Heard, Failure> {
         loop {
             if let Some(heard) = self.pull()? {
                 return Ok(heard);
@@ -135,7 +135,7 @@ impl Session {
     /// If the conversation fails or ends first.
     pub fn message(&mut self) -> String {
         loop {
-            match self.next() {
+            match self.hear() {
                 Ok(Heard::Message(message)) => return String::from_utf8_lossy(&message).into_owned(),
                 Ok(Heard::Closed(code)) => panic!("closed with {code:?} before the message"),
                 Ok(_) => {}

@@ -44,7 +44,7 @@ fn the_client_conversation_behaves_as_the_cases_expect() {
         config.message_max = 64 << 20;
         let mut session = Session::open(address, config, target);
         loop {
-            match session.next() {
+            match session.hear() {
                 Ok(Heard::Message(message)) => drop(session.write_text(&message)),
                 Ok(_) => {}
                 Err(_) => return session.drain(),

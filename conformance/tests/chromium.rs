@@ -37,7 +37,7 @@ fn chromium_hears_every_message_over_every_transport() {
     let sent = messages(60);
     // The page says what it heard on a channel of the server that it tests.
     let mut reports = Session::open(server.address, Config::new(Transport::Sse), "/sse?channel=report");
-    assert_eq!(reports.next(), Ok(Heard::Opened(200)));
+    assert_eq!(reports.hear(), Ok(Heard::Opened(200)));
 
     let profile = tempfile::tempdir().expect("a folder");
     let page = own("pages/hear.html");

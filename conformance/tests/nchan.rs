@@ -69,7 +69,7 @@ fn lasting(
 #[test]
 fn a_websocket_of_nchan_is_heard_whole() {
     lasting(Transport::WebSocket, "", "ws", |session, sent| {
-        assert_eq!(session.next(), Ok(Heard::Opened(101)));
+        assert_eq!(session.hear(), Ok(Heard::Opened(101)));
         sent.iter().for_each(|message| assert_eq!(&session.message(), message));
     });
 }
@@ -77,7 +77,7 @@ fn a_websocket_of_nchan_is_heard_whole() {
 #[test]
 fn an_event_stream_of_nchan_is_heard_whole() {
     lasting(Transport::Sse, "", "sse", |session, sent| {
-        assert_eq!(session.next(), Ok(Heard::Opened(200)));
+        assert_eq!(session.hear(), Ok(Heard::Opened(200)));
         sent.iter().for_each(|message| assert_eq!(&session.message(), message));
     });
 }
@@ -148,7 +148,7 @@ fn long_polls_of_nchan_miss_nothing_between_two_answers() {
     sent.iter().for_each(|message| nchan.publish("poll", message));
     for message in &sent {
         assert_eq!(&session.message(), message);
-        assert_eq!(session.next(), Ok(Heard::Answered(200)));
+        assert_eq!(session.hear(), Ok(Heard::Answered(200)));
         poll(&mut session, "/sub?id=poll");
     }
 }
@@ -161,8 +161,8 @@ fn a_long_poll_of_nchan_that_hears_nothing_is_answered_by_a_status() {
     let nchan = Nchan::start();
     let mut session = Session::connect(nchan.address, long_poll_config());
     poll(&mut session, "/old?id=empty");
-    let opened = session.next().expect("an answer that a long poll may have");
+    let opened = session.hear().expect("an answer that a long poll may have");
     assert!(matches!(opened, Heard::Opened(304 | 408)), "{opened:?}");
     let Heard::Opened(status) = opened else { return };
-    assert_eq!(session.next(), Ok(Heard::Answered(status)), "and no message");
+    assert_eq!(session.hear(), Ok(Heard::Answered(status)), "and no message");
 }

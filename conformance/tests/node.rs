@@ -71,7 +71,7 @@ fn ws_publishes_as_a_peer_and_is_closed_with_its_own_code() {
     }
     let server = Builtin::start();
     let mut subscriber = Session::open(server.address, Config::new(Transport::WebSocket), "/ws?channel=talk");
-    assert_eq!(subscriber.next(), Ok(Heard::Opened(101)));
+    assert_eq!(subscriber.hear(), Ok(Heard::Opened(101)));
     let sent = messages(50);
     let file = write(&sent);
     let url = server.url("/ws").replacen("http", "ws", 1);
@@ -98,21 +98,21 @@ fn our_conversation_hears_ws_whole_and_in_fragments() {
     config.subprotocol = "push.v1, push.v2".into();
 
     let mut session = Session::open(address, config, "/a/path?with=query");
-    assert_eq!(session.next(), Ok(Heard::Opened(101)));
+    assert_eq!(session.hear(), Ok(Heard::Opened(101)));
     assert_eq!(line(&mut server), json!({ "open": "/a/path?with=query", "protocol": "push.v1" }));
     for message in &sent {
         assert_eq!(&session.message(), message);
     }
-    assert_eq!(session.next(), Ok(Heard::Message(vec![0, 255, 254])), "binary comes as it is");
+    assert_eq!(session.hear(), Ok(Heard::Message(vec![0, 255, 254])), "binary comes as it is");
     // The pings stood between fragments; `ws` tells of each pong with the payload it sent.
     for number in (0..30).skip(2).step_by(3) {
         assert_eq!(line(&mut server), json!({ "pong": format!("ping {number}") }));
     }
     session.write_ping(b"and ours");
-    assert_eq!(session.next(), Ok(Heard::Pong));
+    assert_eq!(session.hear(), Ok(Heard::Pong));
     assert!(session.write_text("bye".as_bytes()));
     assert_eq!(line(&mut server), json!({ "message": "bye", "binary": false }));
-    assert_eq!(session.next(), Ok(Heard::Closed(Some(1001))));
+    assert_eq!(session.hear(), Ok(Heard::Closed(Some(1001))));
     drop(session);
     assert_eq!(line(&mut server), json!({ "close": 1001 }), "the Close was answered in kind");
 }
@@ -127,10 +127,10 @@ fn our_close_is_answered_by_ws() {
     let port = line(&mut server)["port"].as_u64().expect("a port");
     let address = SocketAddr::from(([127, 0, 0, 1], port as u16));
     let mut session = Session::open(address, Config::new(Transport::WebSocket), "/");
-    assert_eq!(session.next(), Ok(Heard::Opened(101)));
+    assert_eq!(session.hear(), Ok(Heard::Opened(101)));
     session.write_close(4000);
     // The three bytes that `ws` sends everyone may come first.
-    let code = wait::until("the answer to our Close", || match session.next() {
+    let code = wait::until("the answer to our Close", || match session.hear() {
         Ok(Heard::Closed(code)) => Some(code),
         Ok(_) => None,
         Err(failure) => panic!("{failure}"),

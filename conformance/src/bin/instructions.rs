@@ -13,7 +13,9 @@ use pushmark_proto::sse;
 use pushmark_proto::websocket::{Decoder, Opcode, Role, encode};
 
 /// Name, and what runs it so many times.
-const MACHINES: [(&str, fn(u64)); 10] = [
+type Machine = (&'static str, fn(u64));
+
+const MACHINES: [Machine; 10] = [
     ("client_sse", |n| lasting(n, Transport::Sse, "text/event-stream", &sse_chunk())),
     ("client_stream", |n| lasting(n, Transport::Stream, "text/plain", &chunk(&payload()))),
     ("client_websocket", client_websocket),

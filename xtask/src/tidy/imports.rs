@@ -1,0 +1,82 @@
+//! Who may use whom, read from the manifests.
+
+use super::tree::{Offence, Tree};
+
+const MODEL: &str = "pushmark-model";
+const PROTO: &str = "pushmark-proto";
+const NET: &str = "pushmark-net";
+const LOAD: &str = "pushmark-load";
+const SERVER: &str = "pushmark-server";
+
+/// Each crate of `crates/` with those of ours that it may use.
+const ALLOWED: [(&str, &[&str]); 6] = [
+    (MODEL, &[]),
+    (PROTO, &[]),
+    (NET, &[MODEL, PROTO]),
+    (LOAD, &[MODEL, PROTO, NET]),
+    (SERVER, &[MODEL, PROTO, NET]),
+    ("pushmark", &[MODEL, PROTO, NET, LOAD, SERVER]),
+];
+
+/// Dependencies of the product; what tests use besides is their own affair.
+pub(super) fn direction(tree: &Tree) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    for (path, text) in tree.texts() {
+        let Some(name) = path.strip_prefix("crates/").and_then(|path| path.strip_suffix("/Cargo.toml"))
+        else {
+            continue;
+        };
+        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+            offences.push(Offence::new(path, 0, "a crate whose place is not said in xtask's imports.rs"));
+            continue;
+        };
+        let table: toml::Table = match text.parse() {
+            Ok(table) => table,
+            Err(error) => {
+                offences.push(Offence::new(path, 0, error.to_string()));
+                continue;
+            }
+        };
+        for section in ["dependencies", "build-dependencies"] {
+            let used = table.get(section).and_then(toml::Value::as_table).into_iter().flatten();
+            let ours = used.map(|(used, _)| used).filter(|used| used.starts_with("pushmark"));
+            for used in ours.filter(|used| !allowed.contains(&&used[..])) {
+                offences.push(Offence::new(path, 0, format!("{name} may not use {used}")));
+            }
+        }
+    }
+    offences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offences(name: &str, manifest: &str) -> Vec<String> {
+        let path = format!("crates/{name}/Cargo.toml");
+        direction(&Tree::of(&[(&path, manifest)])).into_iter().map(|offence| offence.what).collect()
+    }
+
+    #[test]
+    fn an_import_against_the_direction_offends() {
+        let uses_load = "[dependencies]\npushmark-load.workspace = true\n";
+        assert_eq!(offences("pushmark-server", uses_load), ["pushmark-server may not use pushmark-load"]);
+        assert!(offences("pushmark", uses_load).is_empty());
+        let uses_model = "[dependencies]\npushmark-model.workspace = true\n";
+        assert_eq!(offences("pushmark-proto", uses_model), ["pushmark-proto may not use pushmark-model"]);
+        assert!(offences("pushmark-net", uses_model).is_empty());
+    }
+
+    #[test]
+    fn tests_may_use_what_the_product_may_not() {
+        assert!(
+            offences("pushmark-model", "[dev-dependencies]\npushmark-load.workspace = true\n").is_empty()
+        );
+    }
+
+    #[test]
+    fn a_new_crate_must_be_given_its_place() {
+        assert_eq!(offences("pushmark-new", "").len(), 0, "an empty file has no text");
+        assert_eq!(offences("pushmark-new", "[package]\n").len(), 1);
+    }
+}
