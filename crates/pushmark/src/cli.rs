@@ -27,6 +27,8 @@ enum Command {
     Doctor(cmd::doctor::DoctorArgs),
     /// List, show, query or remove kept runs
     Runs(cmd::runs::RunsArgs),
+    /// List, build and start the reference servers
+    Servers(cmd::servers::ServersArgs),
     /// Print the JSON Schema of scenario files
     Schema,
     /// Print shell completions
@@ -50,6 +52,7 @@ impl Cli {
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),
             Command::Runs(args) => cmd::runs::run(&args),
+            Command::Servers(args) => cmd::servers::run(&args),
             Command::Schema => cmd::schema::run(),
             Command::Completions { shell } => {
                 let mut text = Vec::new();

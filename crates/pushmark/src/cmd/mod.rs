@@ -7,3 +7,4 @@ pub mod run;
 pub mod runs;
 pub mod schema;
 pub mod serve;
+pub mod servers;

@@ -1,0 +1,376 @@
+//! Targets of a test's own, reached by templates alone: what each does differently is told right.
+
+mod tool;
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use serde_json::Value;
+use tool::http::{Answer, Request, Target};
+use tool::{LOAD, Tool, arms, number, whole};
+
+/// `[target.subscribe]` for one transport, and how to publish.
+fn templates(target: &Target, transport: &str, template: &str) -> String {
+    let at = target.url("");
+    format!("[target.subscribe]\n{transport} = {}\n[target.publish]\nurl = \"{at}/publish\"\n", template.replace("{at}", &at))
+}
+
+/// An event stream: head, then each publication as one event.
+fn event_stream(answer: &mut Answer<'_>) -> io::Result<()> {
+    answer.head("text/event-stream")?;
+    relay(answer, 0, |message| [b"data: ", message, b"\n\n"].concat())
+}
+
+/// Writes what is published from `seen` on, framed, until the test or the client ends.
+fn relay(answer: &mut Answer<'_>, mut seen: usize, frame: impl Fn(&[u8]) -> Vec<u8>) -> io::Result<()> {
+    while !answer.hub.over() {
+        for message in answer.hub.after(seen, Duration::from_millis(500)).unwrap_or_default() {
+            answer.stream.write_all(&frame(&message))?;
+            seen += 1;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn each_client_has_its_own_identity_and_no_result_holds_it() {
+    let target = Target::start(|request, answer| match (&*request.path, request.header("authorization")) {
+        ("/publish", _) => answer.publish(request),
+        ("/sse", token) if token.starts_with("Bearer tok-") => event_stream(answer),
+        _ => answer.sized("401 Unauthorized", "", b"who are you?"),
+    });
+    let tool = Tool::new();
+    let rows: String = (0..8).map(|n| format!("user{n},tok-secret-{n}\n")).collect();
+    tool.write("users.csv", &format!("name,token\n{rows}"));
+    let run = tool.measure(
+        &format!(
+            "[target]\nclients = \"users.csv\"\nheaders = {{ authorization = \"Bearer {{client.token}}\", x-key = \"literal-secret\" }}\n{}{LOAD}",
+            templates(&target, "sse", "\"{at}/sse?user={client.name}&n={client}\"")
+        ),
+        &[],
+    );
+    whole(&arms(&run)[0]);
+    let mut seen: Vec<(String, String, String)> = target
+        .hub
+        .requests()
+        .iter()
+        .filter(|request| request.path == "/sse")
+        .map(|r| (r.argument("n").into(), r.argument("user").into(), r.header("authorization").into()))
+        .collect();
+    seen.sort();
+    let expected: Vec<_> =
+        (0..8).map(|n| (n.to_string(), format!("user{n}"), format!("Bearer tok-secret-{n}"))).collect();
+    assert_eq!(seen, expected);
+    let kept = tool.all_text("out");
+    for secret in ["tok-secret", "literal-secret"] {
+        let at = kept.find(secret).map(|at| &kept[at.saturating_sub(80)..at + 30]);
+        assert_eq!(at, None, "a secret was kept");
+    }
+}
+
+#[test]
+fn cookies_are_kept_for_each_client() {
+    // The first poll of a client gets its session; every later one must bring it.
+    let target = Target::start(|request, answer| match &*request.path {
+        "/publish" => answer.publish(request),
+        _ => {
+            let client = request.argument("client");
+            let latest = answer.hub.after(0, Duration::ZERO).and_then(|all| all.last().cloned());
+            let body = latest.unwrap_or_default();
+            match request.header("cookie") {
+                "" => answer.sized("200 OK", &format!("Set-Cookie: sid=s{client}; Path=/; HttpOnly\r\n"), &body),
+                cookie if cookie == format!("sid=s{client}") => answer.sized("200 OK", "", &body),
+                cookie => answer.sized("403 Forbidden", "", cookie.as_bytes()),
+            }
+        }
+    });
+    let tool = Tool::new();
+    let run = tool.measure(
+        &format!(
+            "[target]\ncookies = true\n{}{LOAD}poll_interval = \"100ms\"\n[publisher]\nrate = \"5/s\"\n",
+            templates(&target, "poll", "\"{at}/latest?client={client}\"")
+        ),
+        &[],
+    );
+    let arm = &arms(&run)[0];
+    assert_eq!(arm["connections"]["failed"], serde_json::json!({}));
+    assert_eq!(number(arm, "/connections/lost"), 0.0, "{}", arm["connections"]);
+    assert_eq!(number(arm, "/delivery/missing"), 0.0);
+    assert!(number(arm, "/delivery/delivered") > 0.0);
+    for n in 0..8 {
+        let of_one: Vec<Request> = target
+            .hub
+            .requests()
+            .into_iter()
+            .filter(|r| r.path == "/latest" && r.argument("client") == n.to_string())
+            .collect();
+        assert!(of_one.len() > 3);
+        assert_eq!(of_one[0].header("cookie"), "");
+        assert!(of_one[1..].iter().all(|r| r.header("cookie") == format!("sid=s{n}")));
+    }
+}
+
+#[test]
+fn without_a_head_a_subscription_is_assumed_after_a_while() {
+    let target = Target::start(|request, answer| match &*request.path {
+        "/publish" => answer.publish(request),
+        _ => {
+            let seen = answer.hub.count();
+            // Nothing is said before there is something to say.
+            while !answer.hub.over() && answer.hub.count() == seen {
+                answer.hub.after(seen, Duration::from_millis(500));
+            }
+            answer.head("text/event-stream")?;
+            relay(answer, seen, |message| [b"data: ", message, b"\n\n"].concat())
+        }
+    });
+    let tool = Tool::new();
+    let load = LOAD.replace("settle = \"200ms\"", "settle = \"1500ms\"");
+    let run = tool.measure(&format!("{}{load}", templates(&target, "sse", "\"{at}/sse\"")), &[]);
+    whole(&arms(&run)[0]);
+    assert_eq!(arms(&run)[0]["subscribed_by"], "settle");
+}
+
+#[test]
+fn a_cursor_is_found_in_a_json_answer() {
+    let target = Target::start(|request, answer| match &*request.path {
+        "/publish" => answer.publish(request),
+        _ => {
+            // Without a cursor: answered at once with the first one.
+            let news = match request.argument("since").parse() {
+                Ok(since) => answer.hub.after(since, Duration::from_secs(5)).map(|news| (since, news)),
+                Err(_) => Some((answer.hub.count(), Vec::new())),
+            };
+            let (since, news) = news.unwrap_or((answer.hub.count(), Vec::new()));
+            let texts: Vec<String> = news.iter().map(|m| String::from_utf8_lossy(m).into_owned()).collect();
+            let body = serde_json::json!({ "events": texts, "page": { "next": since + texts.len() } });
+            answer.sized("200 OK", "Content-Type: application/json\r\n", body.to_string().as_bytes())
+        }
+    });
+    let tool = Tool::new();
+    let template = "{ url = \"{at}/poll?since={cursor}\", cursor = \"json:/page/next\" }";
+    let run = tool.measure(
+        &format!("{}{LOAD}[publisher]\nrate = \"50/s\"\n", templates(&target, "long-poll", template)),
+        &[],
+    );
+    let arm = &arms(&run)[0];
+    whole(arm);
+    assert_eq!(number(arm, "/long_poll/missed_deaf"), 0.0);
+    // Several messages in an answer are as many deliveries.
+    assert!(number(arm, "/long_poll/answers") <= number(arm, "/delivery/delivered"));
+}
+
+#[test]
+fn a_304_is_a_redundant_answer() {
+    let target = Target::start(|request, answer| match &*request.path {
+        "/publish" => answer.publish(request),
+        _ => {
+            let etag = format!("\"v{}\"", answer.hub.count());
+            if request.header("if-none-match") == etag {
+                let head = format!("HTTP/1.1 304 Not Modified\r\nETag: {etag}\r\n\r\n");
+                return answer.stream.write_all(head.as_bytes());
+            }
+            let latest = answer.hub.after(0, Duration::ZERO).and_then(|all| all.last().cloned());
+            answer.sized("200 OK", &format!("ETag: {etag}\r\n"), &latest.unwrap_or_default())
+        }
+    });
+    let tool = Tool::new();
+    let run = tool.measure(
+        &format!(
+            "{}{LOAD}poll_interval = {{ interval = \"50ms\", conditional = true }}\n[publisher]\nrate = \"4/s\"\n",
+            templates(&target, "poll", "\"{at}/latest\"")
+        ),
+        &[],
+    );
+    let arm = &arms(&run)[0];
+    let (requests, not_modified) = (number(arm, "/poll/requests"), number(arm, "/poll/not_modified"));
+    assert_eq!(number(arm, "/poll/redundant"), not_modified, "each state is shown once: {}", arm["poll"]);
+    // 20 polls a second and client, 4 of them with news.
+    assert!(not_modified > requests * 0.6 && not_modified < requests * 0.9, "{not_modified} of {requests}");
+    assert_eq!(number(arm, "/delivery/missing"), 0.0);
+}
+
+/// A target that answers every request the same way.
+fn refusing(status: &'static str, headers: &'static str, body: &'static str) -> Target {
+    Target::start(move |_, answer| answer.sized(status, headers, body.as_bytes()))
+}
+
+#[test]
+fn a_refusal_ends_with_3_and_says_what_was_sent_and_what_came_back() {
+    let cases = [
+        ("302 Found", "Location: /login\r\n", "redirect"),
+        ("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", "auth"),
+        ("503 Service Unavailable", "", "status"),
+    ];
+    let mut shown = String::new();
+    for (status, headers, _) in cases {
+        for (transport, scheme) in [("sse", "http"), ("websocket", "ws"), ("long-poll", "http"), ("poll", "http")] {
+            let target = refusing(status, headers, "go away");
+            let tool = Tool::new();
+            let url = format!("{scheme}://{}/hear?room=7", target.address);
+            tool.write("s.toml", &format!("[target.subscribe]\n{transport} = \"{url}\"\n{LOAD}"));
+            let ended = tool.run(&["run", "s.toml", "-q", "--set", "load.duration=200ms"]).expect(3);
+            let code = &status[..3];
+            shown.push_str(&format!("{}\n", ended.err.replace(&target.address.to_string(), "HOST:PORT")));
+            let ended = ended.says(&["no client could subscribe", "/hear?room=7", code, transport]);
+            assert_eq!(ended.out, "");
+            assert!(!tool.path("results").exists(), "nothing was measured");
+        }
+    }
+    println!("{shown}");
+}
+
+#[test]
+fn a_compressed_answer_is_a_failure_of_its_own_kind() {
+    let target = Target::start(|request, answer| match &*request.path {
+        "/publish" => answer.publish(request),
+        _ => answer.sized("200 OK", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n", b"\x1f\x8b..."),
+    });
+    let tool = Tool::new();
+    tool.write("s.toml", &format!("{}{LOAD}", templates(&target, "sse", "\"{at}/sse\"")));
+    let ended = tool.run(&["run", "s.toml", "-q"]).expect(3);
+    ended.says(&["compressed", "8 failed"]);
+    assert!(target.hub.requests().iter().filter(|r| r.path == "/sse").all(|r| r.header("accept-encoding") == "identity"));
+}
+
+#[test]
+fn a_target_on_ipv6_is_reached() {
+    let target = Target::on("[::1]:0", |request, answer| match &*request.path {
+        "/publish" => answer.publish(request),
+        _ => event_stream(answer),
+    });
+    let tool = Tool::new();
+    let run = tool.measure(&format!("{}{LOAD}", templates(&target, "sse", "\"{at}/sse\"")), &[]);
+    whole(&arms(&run)[0]);
+    let host = target.hub.requests()[0].header("host").to_owned();
+    assert_eq!(host, format!("[::1]:{}", target.address.port()));
+}
+
+#[test]
+fn a_publication_that_is_refused_is_counted_and_its_deliveries_excused() {
+    let target = Target::start(|request, answer| match &*request.path {
+        "/publish" if answer.hub.requests().iter().filter(|r| r.path == "/publish").count() % 2 == 0 => {
+            answer.sized("500 Internal Server Error", "", b"no")
+        }
+        "/publish" => answer.publish(request),
+        _ => event_stream(answer),
+    });
+    let tool = Tool::new();
+    let run = tool.measure(&format!("{}{LOAD}", templates(&target, "sse", "\"{at}/sse\"")), &[]);
+    let arm = &arms(&run)[0];
+    assert_eq!(number(arm, "/published/due"), 10.0);
+    assert_eq!(number(arm, "/published/failed"), 5.0, "{}", arm["published"]);
+    assert_eq!(number(arm, "/delivery/excused"), 40.0);
+    assert_eq!(number(arm, "/delivery/delivered"), 40.0);
+    assert_eq!(run["verdict"]["state"], "invalid", "half of it says nothing");
+}
+
+#[test]
+fn a_process_is_started_waited_for_and_ended_with_its_children() {
+    let tool = Tool::new();
+    tool.write(
+        "start.sh",
+        "sleep 1000 & echo $! > child.pid; echo $PPID $MARK > parent; exec \"$1\" serve --port \"$2\"\n",
+    );
+    let program = tool::program();
+    let run = tool.measure(
+        &format!(
+            "[target.subscribe]\nsse = \"http://127.0.0.1:{{port}}/sse?channel={{channel}}\"\n\
+             [target.publish]\nurl = \"http://127.0.0.1:{{port}}/publish?channel={{channel}}\"\n\
+             [target.process]\nstart = [\"sh\", \"start.sh\", {program:?}, \"{{port}}\"]\n\
+             ready = \"http://127.0.0.1:{{port}}/health\"\nenv = {{ MARK = \"here\" }}\n{LOAD}"
+        ),
+        &[],
+    );
+    let arm = &arms(&run)[0];
+    whole(arm);
+    assert_eq!(arm["subscribed_by"], "acknowledged");
+    assert!(number(arm, "/server/cpu_us") > 0.0, "its cost is seen: {}", arm["server"]);
+    let parent = std::fs::read_to_string(tool.path("parent")).unwrap();
+    assert!(parent.trim_end().ends_with(" here"), "{parent}");
+    let child = std::fs::read_to_string(tool.path("child.pid")).unwrap();
+    let gone = || match std::fs::read_to_string(format!("/proc/{}/stat", child.trim())) {
+        // A zombie that nobody collects has ended as well.
+        Ok(stat) => stat.contains(") Z "),
+        Err(_) => true,
+    };
+    tool::until("its children have ended", gone);
+}
+
+/// A ticker: publishes by itself, with its own timestamps.
+fn ticker() -> Target {
+    Target::start(|_, answer| {
+        answer.head("text/event-stream")?;
+        while !answer.hub.over() {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+            let text = format!("data: {{\"price\": 17.5, \"ts\": {}}}\n\n", now.as_millis());
+            answer.stream.write_all(text.as_bytes())?;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    })
+}
+
+/// What an observed arm tells.
+fn observed(run: &Value) -> &Value {
+    let arm = &arms(run)[0];
+    assert_eq!(arm["observe"], true);
+    assert!(arm.get("delivery").is_none() && arm.get("published").is_none(), "{arm:#}");
+    &arm["observed"]
+}
+
+#[test]
+fn a_bare_url_is_observed() {
+    let target = ticker();
+    let tool = Tool::new();
+    let url = target.url("/ticks");
+    let ended = tool.run_judged(&["run", &url, "-c", "4", "-d", "1s", "-o", "out"]).expect(0);
+    assert!(ended.out.contains("[target.publish]"), "it says how to measure deliveries:\n{}", ended.out);
+    let run = tool.run_json("out");
+    let seen = observed(&run);
+    let messages = number(seen, "/messages");
+    assert!((40.0..=90.0).contains(&messages), "20 a second for 4 clients, about: {messages}");
+    assert!(number(seen, "/payload_bytes") > messages * 30.0);
+    let gap = number(seen, "/gap/p50_us");
+    assert!((45_000.0..90_000.0).contains(&gap), "{gap}");
+    assert!(seen.get("latency").is_none(), "nothing says which number is a time");
+    assert_eq!(number(&arms(&run)[0], "/connections/opened"), 4.0);
+}
+
+#[test]
+fn the_targets_own_timestamps_give_a_latency() {
+    let target = ticker();
+    let tool = Tool::new();
+    let run = tool.measure(
+        &format!(
+            "[target]\nstamp = {{ json = \"/ts\", unit = \"ms\" }}\n[target.subscribe]\nsse = \"{}\"\n{LOAD}\
+             [thresholds]\n\"observed.messages\" = \"> 0\"\n",
+            target.url("/ticks")
+        ),
+        &[],
+    );
+    let latency = &observed(&run)["latency"];
+    assert!(number(latency, "/count") > 50.0, "{latency:#}");
+    // Its stamps are whole ms of the wall clock: up to 1 ms is rounding, and never before they were taken.
+    assert!((0.0..100_000.0).contains(&number(latency, "/p50_us")), "{latency:#}");
+    assert!(number(latency, "/min_us") >= -1_000.0, "{latency:#}");
+}
+
+#[test]
+fn a_stream_is_observed_by_its_bytes() {
+    let target = Target::start(|_, answer| {
+        answer.stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+        while !answer.hub.over() {
+            answer.stream.write_all(b"5\r\ntick\n\r\n")?;
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    });
+    let tool = Tool::new();
+    let url = target.url("/");
+    tool.run_judged(&["run", &url, "-t", "stream", "-c", "2", "-d", "1s", "-o", "out", "-q"]).expect(0);
+    let run = tool.run_json("out");
+    let bytes = number(observed(&run), "/payload_bytes");
+    assert!((100.0..=220.0).contains(&bytes), "{bytes}");
+    assert_eq!(arms(&run)[0]["outcome"], "held");
+}
