@@ -1,2 +1,67 @@
-//! placeholder
-fn main() {}
+//! What the engine costs: pushmark's driver held against a receiver that does nothing but read.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `engine.rs`, `memory.rs`, `connect.rs`, `ceiling.rs` | a question each, and the figure to reach |
+//! | `plan.rs` | the arms they ask about |
+//! | `run.rs`, `server.rs` | one measurement: a fresh server, a fresh receiver |
+//! | `receive.rs`, `driver.rs`, `floor.rs` | the receivers, as child processes |
+//! | `watch.rs`, `usage.rs`, `machine.rs` | CPU time, memory, steal; where it was measured |
+//! | `median.rs`, `table.rs` | from numbers to what is printed |
+
+mod ceiling;
+mod connect;
+mod driver;
+mod engine;
+mod floor;
+mod machine;
+mod median;
+mod memory;
+mod plan;
+mod receive;
+mod run;
+mod server;
+mod table;
+mod usage;
+mod watch;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "What the engine costs, and whether it reaches its figures")]
+struct Cli {
+    #[command(flatten)]
+    common: run::Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// CPU per million deliveries against the floor: 5,000 connections, 50,000 deliveries/s
+    Engine(engine::Args),
+    /// Generator memory of an idle connection, beyond the first thousand
+    Memory(memory::Args),
+    /// 15,000 connections from one process: how fast, and whether they stay
+    Connect(connect::Args),
+    /// 90,000 deliveries/s at 1,000 connections on one core, nothing missing
+    Ceiling(ceiling::Args),
+    /// A receiver: its order on stdin, what it measured on stdout
+    #[command(hide = true)]
+    Receive,
+}
+
+fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    let reached = match &cli.command {
+        Command::Engine(args) => engine::run(args, &cli.common)?,
+        Command::Memory(args) => memory::run(args, &cli.common)?,
+        Command::Connect(args) => connect::run(args, &cli.common)?,
+        Command::Ceiling(args) => ceiling::run(args, &cli.common)?,
+        Command::Receive => return receive::run(),
+    };
+    if !reached {
+        eprintln!("not every figure was reached");
+    }
+    Ok(())
+}

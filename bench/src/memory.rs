@@ -1,0 +1,79 @@
+//! Generator memory of an idle connection: the slope of RSS between two sizes of crowd.
+
+use clap::Args as ClapArgs;
+use pushmark_model::transport::Transport;
+
+use crate::median::median;
+use crate::plan::Ask;
+use crate::receive::Receiver;
+use crate::run::{self, Common};
+use crate::table::Table;
+
+const BYTES_MAX: f64 = 1024.0;
+const FEW: u64 = 1_000;
+const MANY: u64 = 8_000;
+
+/// Flags of `memory`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Args {
+    /// Times each crowd is measured
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// One transport
+    #[arg(long)]
+    only: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
+    let all = [Transport::LongPoll, Transport::Stream, Transport::Sse, Transport::WebSocket];
+    let title = format!("Memory of an idle connection, {} repeats", args.repeats);
+    let (few, many) = ("RSS at 1,000, MiB", "RSS at 8,000, MiB");
+    let mut table = Table::new(title, &["transport", "bytes per connection", few, many, "connected"]);
+    for transport in run::chosen(&all, args.only.as_deref())? {
+        let (mut at_few, mut at_many, mut slopes, mut connected) = (vec![], vec![], vec![], MANY);
+        for _ in 0..args.repeats {
+            let (low, _) = rss(common, transport, FEW)?;
+            let (high, stood) = rss(common, transport, MANY)?;
+            at_few.push(low as f64 / 1048576.0);
+            at_many.push(high as f64 / 1048576.0);
+            slopes.push((high as f64 - low as f64) / (MANY - FEW) as f64);
+            connected = connected.min(stood);
+        }
+        let slope = median(&slopes);
+        table.row(vec![
+            transport.name().to_owned(),
+            format!("{slope:.0}"),
+            format!("{:.1}", median(&at_few)),
+            format!("{:.1}", median(&at_many)),
+            connected.to_string(),
+        ]);
+        let reached = slope.value <= BYTES_MAX && connected == MANY;
+        table.target(format!("{transport}: at most {BYTES_MAX} bytes: {slope:.0}"), reached);
+    }
+    table.note(
+        "Medians with their range. Each connection had heard three messages and was silent for a second.",
+    );
+    Ok(table.print(common.format))
+}
+
+/// Resident memory once all connections stand, have heard three messages and are silent.
+fn rss(common: &Common, transport: Transport, connections: u64) -> anyhow::Result<(u64, u64)> {
+    let ask = Ask {
+        transport,
+        connections,
+        connect_rate: 5_000.0,
+        interval_us: 250_000,
+        count: Some(3),
+        settle_ns: 1_000_000_000,
+        warmup_ns: 2_000_000_000,
+        measure_ns: 1_000_000_000,
+        stamp_sample: 0,
+    };
+    let m = run::measure(common, Receiver::Driver, &ask, &[])?;
+    let stood = m.accounts.map_or(0, |a| a.connected);
+    eprintln!(
+        "{transport}, {connections} connections: {} KiB, {stood} connected",
+        m.looks[0].rss_bytes / 1024
+    );
+    Ok((m.looks[0].rss_bytes, stood))
+}

@@ -1,0 +1,162 @@
+//! The arms that are asked about: one channel, one emitter, every connection hears it.
+
+use pushmark_model::plan::*;
+use pushmark_model::schedule::{Arrivals, Ramp};
+use pushmark_model::template::Template;
+use pushmark_model::transport::Transport;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Payload with its stamp.
+const SIZE: u32 = 128;
+
+/// What varies between the questions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) transport: Transport,
+    pub(crate) connections: u64,
+    /// Connections begun a second.
+    pub(crate) connect_rate: f64,
+    /// Between two publications.
+    pub(crate) interval_us: u64,
+    /// At most so many publications.
+    pub(crate) count: Option<u64>,
+    pub(crate) settle_ns: u64,
+    pub(crate) warmup_ns: u64,
+    pub(crate) measure_ns: u64,
+    /// A connection in so many carries kernel stamps; 0: none.
+    pub(crate) stamp_sample: u32,
+}
+
+/// The path of a subscription, as a template.
+pub(crate) fn path(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Poll => "/poll?channel=c0&since={cursor}",
+        Transport::LongPoll => "/long-poll?channel=c0&hold={hold_ms}&since={cursor}",
+        Transport::Stream => "/stream?channel=c0",
+        Transport::Sse => "/sse?channel=c0",
+        Transport::WebSocket => "/ws?channel=c0",
+    }
+}
+
+/// The arm; its phases are whole seconds, so that a record ends where measure does.
+pub(crate) fn arm(ask: &Ask) -> ArmPlan {
+    let polls = !ask.transport.is_push();
+    let ramp = Ramp::constant(ask.connections, ask.connect_rate);
+    ArmPlan {
+        transport: ask.transport,
+        target: "builtin".to_owned(),
+        nonce: 0xB37C4,
+        seed: 42,
+        subscribe: Subscribe {
+            host: "127.0.0.1".to_owned(),
+            port: None,
+            tls: false,
+            path: Template::parse(path(ask.transport)).expect("a literal"),
+            headers: Vec::new(),
+            subprotocol: String::new(),
+            after_open: Vec::new(),
+            ready: None,
+            every: Vec::new(),
+            answer: Vec::new(),
+            cursor: if polls { Cursor::Header("pushmark-cursor".to_owned()) } else { Cursor::None },
+            cookies: false,
+            resumes: polls,
+            peer: None,
+        },
+        publish: None,
+        connections: ask.connections,
+        phases: Phases {
+            ramp_ns: ramp.length_ns().div_ceil(SECOND_NS) * SECOND_NS,
+            settle_ns: ask.settle_ns,
+            warmup_ns: ask.warmup_ns,
+            measure_ns: ask.measure_ns,
+            drain_ns: SECOND_NS,
+        },
+        ramp,
+        deadline_ns: SECOND_NS,
+        poll: PollPlan {
+            interval_ns: SECOND_NS,
+            jitter: 0.0,
+            after_answer: false,
+            random_phase: true,
+            conditional: false,
+            adaptive: None,
+        },
+        hold_ns: 120 * SECOND_NS,
+        keep_alive: true,
+        connect_timeout_ns: 10 * SECOND_NS,
+        handshake_timeout_ns: 10 * SECOND_NS,
+        idle_timeout_ns: None,
+        reconnect: Reconnect::None,
+        subscriptions: Subscriptions { channels: 1, per_connection: 1, room_size: None, names: Vec::new() },
+        publisher: Some(PublisherPlan {
+            mode: Mode::Emitter,
+            interval_ns: ask.interval_us as f64 * 1e3,
+            arrivals: Arrivals::Constant,
+            aligned: true,
+            connections: 1,
+            size: Size::Fixed(SIZE),
+            count: ask.count,
+            timeout_ns: SECOND_NS,
+        }),
+        stamp_sample: ask.stamp_sample,
+        sources: Vec::new(),
+        latest_value: false,
+        clients: None,
+        target_stamp: None,
+    }
+}
+
+/// The emitter that publishes on an arm's schedule.
+pub(crate) fn emitter(arm: &ArmPlan, ask: &Ask, start_ns: u64) -> serde_json::Value {
+    serde_json::json!({
+        "interval_us": ask.interval_us,
+        "size": SIZE,
+        "channels": ["c0"],
+        "nonce": arm.nonce,
+        "start_us": (start_ns + arm.phases.warmup_start_ns()) / 1_000,
+        "count": due_in(arm, arm.phases.measure_end_ns()),
+    })
+}
+
+/// Publications due before an instant, ns from the arm's start.
+pub(crate) fn due_in(arm: &ArmPlan, before_ns: u64) -> u64 {
+    let mut schedule = arm.schedule(0);
+    std::iter::from_fn(|| schedule.take_due(before_ns - 1)).count() as u64
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn ask() -> Ask {
+        Ask {
+            transport: Transport::Sse,
+            connections: 5_000,
+            connect_rate: 10_000.0,
+            interval_us: 100_000,
+            count: None,
+            settle_ns: 0,
+            warmup_ns: SECOND_NS,
+            measure_ns: 10 * SECOND_NS,
+            stamp_sample: 0,
+        }
+    }
+
+    #[test]
+    fn both_sides_agree_on_what_is_due() {
+        let (ask, arm) = (ask(), arm(&ask()));
+        assert_eq!(arm.phases.measure_end_ns(), 12 * SECOND_NS);
+        assert_eq!(due_in(&arm, arm.phases.measure_end_ns()), 110);
+        assert_eq!(due_in(&arm, arm.phases.measure_start_ns()), 10);
+        let document = emitter(&arm, &ask, 5 * SECOND_NS);
+        assert_eq!((document["start_us"].as_u64(), document["count"].as_u64()), (Some(6_000_000), Some(110)));
+    }
+
+    #[test]
+    fn every_transport_has_a_path() {
+        for transport in Transport::ALL {
+            assert!(Template::parse(path(transport)).is_ok(), "{transport}");
+        }
+    }
+}
