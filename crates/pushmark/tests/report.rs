@@ -35,7 +35,10 @@ fn every_extreme_run_becomes_a_page_and_a_text() {
         assert!(page.starts_with("<!DOCTYPE html>"), "{name}");
         for id in report::figure_ids(&files) {
             let svg = report::svg(&files, id).expect("a figure that is listed");
-            assert!(!svg.contains("var("), "{name} {id}: a drawing that leaves the page has its colours written in");
+            assert!(
+                !svg.contains("var("),
+                "{name} {id}: a drawing that leaves the page has its colours written in"
+            );
             assert!(svg.contains(&files[0].run.id), "{name} {id}: the run's id goes with the drawing");
             assert!(report::csv(&files, id).expect("its data").lines().count() > 0, "{name} {id}");
         }
@@ -49,7 +52,8 @@ fn nothing_in_the_page_is_fetched_or_run() {
     for fetching in ["<script", "<link", "<img", "<iframe", "src=", "@import", "javascript:", "onload"] {
         assert!(!page.contains(fetching), "{fetching}");
     }
-    let outside = page.match_indices("http").filter(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
+    let outside =
+        page.match_indices("http").filter(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
     assert_eq!(outside.count(), 0, "no address but the namespace of SVG");
     for url in page.match_indices("url(").map(|(at, _)| &page[at..at + 5]) {
         assert!(["url(#", "url(%"].contains(&url), "{url}: paint is in the same drawing");
@@ -72,7 +76,8 @@ fn ids_are_unique_over_both_drawings_and_all_sections() {
     runs.extend(one(other));
     let page = report::html(&runs);
     // Downloads carry ids of their own documents.
-    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap_or(0)]).collect();
+    let mut ids: Vec<&str> =
+        page.split(" id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap_or(0)]).collect();
     let all = ids.len();
     ids.sort_unstable();
     let twice: Vec<_> = ids.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
@@ -107,7 +112,9 @@ fn no_text_leaves_its_drawing_or_covers_another() {
         for (id, wide, narrow) in report::drawings(&files(samples)) {
             for (size, drawing) in [("wide", &wide), ("narrow", &narrow)] {
                 wrong.extend(outside(drawing).iter().map(|t| format!("{name}, {id} {size}: outside: {t:?}")));
-                wrong.extend(overlapping(drawing).iter().map(|o| format!("{name}, {id} {size}: overlap: {o:?}")));
+                wrong.extend(
+                    overlapping(drawing).iter().map(|o| format!("{name}, {id} {size}: overlap: {o:?}")),
+                );
             }
         }
     }
@@ -127,7 +134,8 @@ fn numbers_of_figures_are_the_runs() {
         let server = arm.server.as_ref().expect("a server");
         let row = &csv("deliveries")[i];
         assert_eq!(row["arm"], arm.transport.name());
-        for (key, value) in [("intended", d.intended), ("delivered", d.delivered), ("missing", d.missing), ("late", d.late)]
+        for (key, value) in
+            [("intended", d.intended), ("delivered", d.delivered), ("missing", d.missing), ("late", d.late)]
         {
             assert_eq!(number(row, key), value as f64, "{key} of {}", arm.transport);
         }
@@ -141,7 +149,9 @@ fn numbers_of_figures_are_the_runs() {
         let row = &csv("age-against-cost")[i];
         assert_eq!(number(row, "age_p50_us"), d.age_of_information.as_ref().unwrap().p50_us as f64);
         let row = &csv("memory")[i];
-        assert!((number(row, "rss_bytes_per_connection") - server.rss_bytes_per_connection.unwrap()).abs() < 1e-5);
+        assert!(
+            (number(row, "rss_bytes_per_connection") - server.rss_bytes_per_connection.unwrap()).abs() < 1e-5
+        );
         let row = &csv("connect")[i];
         assert_eq!(number(row, "p99_us"), arm.connect.as_ref().unwrap().p99_us as f64);
         assert_eq!((row["verdict"].as_str(), row["n"].as_str()), ("valid", "1"));
@@ -183,7 +193,10 @@ fn a_number_not_measured_is_absent_with_its_reason() {
             }
             "an invalid arm" => {
                 let row = &rows(&report::csv(&runs, "cpu").unwrap())[1];
-                assert_eq!((row["verdict"].as_str(), row["server_cpu_s_per_million"].as_str()), ("invalid", ""));
+                assert_eq!(
+                    (row["verdict"].as_str(), row["server_cpu_s_per_million"].as_str()),
+                    ("invalid", "")
+                );
                 assert!(row["reason"].starts_with("generator core 97 % busy"));
             }
             "an unstable arm" => {
@@ -204,7 +217,8 @@ fn the_title_says_at_most_twelve_words_and_two_numbers() {
         let title = &page[page.find("<title>").unwrap() + 7..page.find("</title>").unwrap()];
         let finding = title.split_once(": ").expect("name: finding").1;
         assert!(finding.split_whitespace().count() <= 12, "{name}: {finding}");
-        let numbers = finding.split_whitespace().filter(|w| w.starts_with(|c: char| c.is_ascii_digit())).count();
+        let numbers =
+            finding.split_whitespace().filter(|w| w.starts_with(|c: char| c.is_ascii_digit())).count();
         assert!(numbers <= 2, "{name}: {finding}");
     }
 }
@@ -213,6 +227,100 @@ fn the_title_says_at_most_twelve_words_and_two_numbers() {
 fn the_verdict_stands_before_any_figure() {
     let page = report::html(&one(sample::suspect(0)));
     assert!(page.find("aria-label=\"verdict\"").unwrap() < page.find("<figure").unwrap());
+}
+
+#[test]
+fn the_text_of_repeated_starts() {
+    let runs = files((0..5).map(sample::suspect).collect());
+    insta::assert_snapshot!(report::text(&runs, plain(Some("results/k3f9/report.html"))), @r"
+    pushmark · fan-out · builtin · 1,000 clients a transport · 5 starts each
+
+    ▲ suspect   long-poll is doubtful; the other four are valid
+
+      intended 6,000,000 each
+                               late,
+                  delivered    lost  superseded                        outcome
+      poll          300,000       0   5,700,000  █░░░░░░░░░░░░░░░░░░░  held
+    ▲ long-poll   5,999,325     675           0  ███████████████████▉  held
+      stream      6,000,000       0           0  ████████████████████  held
+      sse         6,000,000       0           0  ████████████████████  held
+      websocket   5,940,445  59,555           0  ███████████████████▊  degraded
+
+      received − due, ms        read lag   age    server CPU-s
+                  p50     p99        p99   p50    per million deliveries
+      poll       25.0    49.5       0.11   525    21.4  [20.1, 23.8]
+    ▲ long-poll  0.77    8.91       0.61  25.6    33.8  [31.8, 37.5]
+      stream     0.31    1.50       0.11  25.3    3.42  [3.22, 3.80]
+      sse        0.35    1.91       0.11  25.4    3.71  [3.49, 4.12]
+      websocket  0.27    1.17       0.11  25.3    2.94  [2.77, 3.26]
+      median of 5 starts, [95 % interval]; poll: of the 1 in 20 it showed
+
+    ▲ seen   generator core 84 % busy in long-poll (suspect from 80 %), in 5 of 5
+             starts
+      why    its slowest deliveries may be ours, not the server's
+      try    --set load.connections=800
+
+      thresholds   delivery.missing == 0   FAIL long-poll 265, websocket 15
+                   delivery.p99 < 50ms     inconclusive poll 49.5 ms
+      report   results/k3f9/report.html
+    ");
+}
+
+#[test]
+fn the_text_of_one_start_on_a_plain_terminal() {
+    let runs = one(sample::five_arms(0));
+    let style = Style { color: false, utf8: false, report_path: None };
+    insta::assert_snapshot!(report::text(&runs, style), @r"
+    pushmark - fan-out - builtin - 1,000 clients a transport - one start, n = 1
+
+    ok valid     the figures of all five arms can be believed
+
+      intended 1,200,000 each
+                               late,
+                  delivered    lost  superseded                        outcome
+      poll           60,000       0   1,140,000  #...................  held
+      long-poll   1,199,865     135           0  ###################   held
+      stream      1,200,000       0           0  ####################  held
+      sse         1,200,000       0           0  ####################  held
+      websocket   1,188,089  11,911           0  ###################   degraded
+
+      received - due, ms        read lag   age    server CPU-s
+                  p50     p99        p99   p50    per million deliveries
+      poll       25.0    49.5       0.11   525    21.4
+      long-poll  0.77    8.91       0.61  25.6    33.8
+      stream     0.31    1.50       0.11  25.3    3.42
+      sse        0.35    1.91       0.11  25.4    3.71
+      websocket  0.27    1.17       0.11  25.3    2.94
+      one start, n = 1: no interval (--repeat 5 gives one); poll: of the 1 in 20 it
+      showed
+
+      thresholds   delivery.missing == 0   FAIL long-poll 53, websocket 3
+                   delivery.p99 < 50ms     pass 5 of 5
+    ");
+}
+
+#[test]
+fn the_text_of_an_observed_target() {
+    let observed = sample::extremes().into_iter().find(|e| e.0 == "observe").expect("an observed run").1;
+    insta::assert_snapshot!(report::text(&files(observed), plain(None)), @r"
+    pushmark · fan-out · https://example.org/events · 1,000 clients a transport
+      one start, n = 1
+
+    ✓ valid     the figures of all five arms can be believed
+
+                               messages       payload     gap, ms
+                   messages          /s            /s         p50      p99
+      poll           48,210         804       243 KiB        49.0      125
+      long-poll      48,210         804       243 KiB        49.0      125
+      stream         48,210         804       243 KiB        49.0      125
+      sse            48,210         804       243 KiB        49.0      125
+      websocket      48,210         804       243 KiB        49.0      125
+      Nothing was published by pushmark, so deliveries, loss and latency are absent:
+      add [target.publish] to the scenario to get them.
+
+      thresholds   delivery.missing == 0   FAIL long-poll 53, websocket 3
+                   delivery.p99 < 50ms     pass 5 of 5
+    ");
 }
 
 #[test]

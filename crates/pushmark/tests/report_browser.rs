@@ -51,7 +51,10 @@ fn chromium() -> Option<PathBuf> {
     let found = named.or_else(|| Some(PathBuf::from("/usr/bin/chromium"))).filter(|p| p.exists());
     if found.is_none() {
         let all = std::env::var("PUSHMARK_TEST_ALL").is_ok_and(|v| v == "1");
-        assert!(!all, "chromium is not installed (CHROMIUM or /usr/bin/chromium): the report was not tested in a browser");
+        assert!(
+            !all,
+            "chromium is not installed (CHROMIUM or /usr/bin/chromium): the report was not tested in a browser"
+        );
         eprintln!("skipped: chromium not installed");
     }
     found
@@ -70,9 +73,11 @@ fn open(chromium: &Path, page: &Path) -> (String, Vec<String>) {
         .output()
         .expect("chromium starts");
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-    let title = dom.split_once("<title>").and_then(|d| d.1.split_once("</title>")).map_or("", |t| t.0).to_string();
+    let title =
+        dom.split_once("<title>").and_then(|d| d.1.split_once("</title>")).map_or("", |t| t.0).to_string();
     let log = String::from_utf8_lossy(&output.stderr);
-    let complaints = log.lines().filter(|l| l.contains("CONSOLE") || l.contains("net::ERR")).map(String::from).collect();
+    let complaints =
+        log.lines().filter(|l| l.contains("CONSOLE") || l.contains("net::ERR")).map(String::from).collect();
     (title, complaints)
 }
 
@@ -81,7 +86,8 @@ fn check(chromium: &Path, page: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     // In the widest of the common fonts: any other leaves more room.
     let checked = format!("{CHECK}<style>*{{font-family:'DejaVu Sans'!important}}</style></body>");
-    std::fs::write(folder.path().join("report.html"), page.replace("</body>", &checked)).expect("the page is written");
+    std::fs::write(folder.path().join("report.html"), page.replace("</body>", &checked))
+        .expect("the page is written");
     let frames = folder.path().join("frames.html");
     std::fs::write(&frames, FRAMES).expect("the page around it is written");
     let (title, mut wrong) = open(chromium, &frames);
@@ -110,7 +116,11 @@ fn the_page_holds_in_a_browser() {
 fn the_check_sees_what_is_planted() {
     let Some(chromium) = chromium() else { return };
     let page = page_of(vec![sample::five_arms(0)]);
-    let planted = page.replacen("</svg><svg class=\"x\"", "<text x=\"1140\" y=\"12\">planted</text></svg><svg class=\"x\"", 1);
+    let planted = page.replacen(
+        "</svg><svg class=\"x\"",
+        "<text x=\"1140\" y=\"12\">planted</text></svg><svg class=\"x\"",
+        1,
+    );
     assert_ne!(page, planted);
     let wrong = check(&chromium, &planted).join("\n");
     assert!(wrong.contains("outside") && wrong.contains("planted"), "{wrong}");

@@ -74,7 +74,8 @@ fn delta(a: Rgb, b: Rgb) -> f64 {
         _ => (h1 + h2 - 360.0) / 2.0,
     };
     let cos = |degrees: f64| degrees.to_radians().cos();
-    let t = 1.0 - 0.17 * cos(h - 30.0) + 0.24 * cos(2.0 * h) + 0.32 * cos(3.0 * h + 6.0) - 0.20 * cos(4.0 * h - 63.0);
+    let t = 1.0 - 0.17 * cos(h - 30.0) + 0.24 * cos(2.0 * h) + 0.32 * cos(3.0 * h + 6.0)
+        - 0.20 * cos(4.0 * h - 63.0);
     let sl = 1.0 + 0.015 * (l - 50.0).powi(2) / (20.0 + (l - 50.0).powi(2)).sqrt();
     let sc = 1.0 + 0.045 * c;
     let sh = 1.0 + 0.015 * c * t;
@@ -102,7 +103,10 @@ fn near(found: f64, stated: f64) -> bool {
 #[test]
 fn the_distance_agrees_with_its_published_example() {
     // Sharma, Wu and Dalal 2005, pairs 1 and 17.
-    let pairs = [([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485], 2.0425), ([50.0, 2.5, 0.0], [73.0, 25.0, -18.0], 27.1492)];
+    let pairs = [
+        ([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485], 2.0425),
+        ([50.0, 2.5, 0.0], [73.0, 25.0, -18.0], 27.1492),
+    ];
     for (a, b, expected) in pairs {
         assert!((delta(a, b) - expected).abs() < 1e-3, "{}", delta(a, b));
     }
@@ -111,13 +115,37 @@ fn the_distance_agrees_with_its_published_example() {
 #[test]
 fn contrast_is_what_the_table_says() {
     let light = [
-        ("ink", 17.6), ("ink2", 7.5), ("axis", 3.7), ("grid", 1.2), ("poll", 4.6), ("lp", 9.5), ("bay", 4.9),
-        ("strm", 7.2), ("sse", 4.6), ("ws", 7.2), ("bayws", 12.2), ("late", 3.2), ("suspect", 5.0), ("invalid", 8.1),
+        ("ink", 17.6),
+        ("ink2", 7.5),
+        ("axis", 3.7),
+        ("grid", 1.2),
+        ("poll", 4.6),
+        ("lp", 9.5),
+        ("bay", 4.9),
+        ("strm", 7.2),
+        ("sse", 4.6),
+        ("ws", 7.2),
+        ("bayws", 12.2),
+        ("late", 3.2),
+        ("suspect", 5.0),
+        ("invalid", 8.1),
         ("incomplete", 6.2),
     ];
     let dark = [
-        ("ink", 15.0), ("ink2", 8.4), ("axis", 4.4), ("grid", 1.4), ("poll", 14.4), ("lp", 8.7), ("bay", 4.7),
-        ("strm", 4.6), ("sse", 13.4), ("ws", 8.0), ("bayws", 4.5), ("late", 12.8), ("suspect", 11.8), ("invalid", 6.1),
+        ("ink", 15.0),
+        ("ink2", 8.4),
+        ("axis", 4.4),
+        ("grid", 1.4),
+        ("poll", 14.4),
+        ("lp", 8.7),
+        ("bay", 4.7),
+        ("strm", 4.6),
+        ("sse", 13.4),
+        ("ws", 8.0),
+        ("bayws", 4.5),
+        ("late", 12.8),
+        ("suspect", 11.8),
+        ("invalid", 6.1),
         ("incomplete", 8.4),
     ];
     for (table, is_dark) in [(light, false), (dark, true)] {
@@ -129,7 +157,10 @@ fn contrast_is_what_the_table_says() {
     for (word, tints) in [("suspect", [4.6, 9.6]), ("invalid", [7.0, 5.3]), ("incomplete", [5.4, 6.7])] {
         for (is_dark, stated) in [(false, tints[0]), (true, tints[1])] {
             let found = contrast(colour(word, is_dark), colour(&format!("{word}-tint"), is_dark));
-            assert!(near(found, stated), "{word} on its tint, dark {is_dark}: {found:.2}, the table says {stated}");
+            assert!(
+                near(found, stated),
+                "{word} on its tint, dark {is_dark}: {found:.2}, the table says {stated}"
+            );
         }
     }
 }

@@ -32,8 +32,12 @@ impl Obstacles {
     /// How much a label here would cover; 0 = free.
     fn covered(&self, [l, t, r, b]: [f64; 4]) -> usize {
         let margin = 3.0;
-        let on = |p: &&(f64, f64)| p.0 > l - margin && p.0 < r + margin && p.1 > t - margin && p.1 < b + margin;
-        let boxes = self.boxes.iter().filter(|o| l - 5.0 < o[2] && o[0] < r + 5.0 && t - 2.0 < o[3] && o[1] < b + 2.0);
+        let on =
+            |p: &&(f64, f64)| p.0 > l - margin && p.0 < r + margin && p.1 > t - margin && p.1 < b + margin;
+        let boxes = self
+            .boxes
+            .iter()
+            .filter(|o| l - 5.0 < o[2] && o[0] < r + 5.0 && t - 2.0 < o[3] && o[1] < b + 2.0);
         self.points.iter().filter(on).count() + 60 * boxes.count()
     }
 

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::pattern::Pattern;
 use super::tokens::{BG, INK, INK2};
 use super::width::text_width;
 
@@ -220,7 +221,10 @@ impl Canvas {
     pub(crate) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: &str, style: &str) {
         let space = if style.is_empty() { "" } else { " " };
         let (x, y, w, h) = (c(x), c(y), c(w.max(0.0)), c(h.max(0.0)));
-        let _ = write!(self.body, r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}"{space}{style}/>"#);
+        let _ = write!(
+            self.body,
+            r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}"{space}{style}/>"#
+        );
     }
 
     pub(crate) fn text(&mut self, text: Text) {
@@ -252,76 +256,6 @@ impl Canvas {
     }
 }
 
-/// Hatches and dots: what is not an ordinary fill says so without colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pattern {
-    /// Superseded: not a loss.
-    Superseded,
-    /// CPU in soft interrupts.
-    Softirq,
-    /// Under this edge we would measure ourselves.
-    ReadLag,
-    /// A percentile without support.
-    Unsupported,
-    /// Due, never sent.
-    Unpublished,
-    /// Inside an uncertainty window.
-    Excused,
-    /// Not believed.
-    Invalid,
-    /// Stopped early.
-    Incomplete,
-}
-
-impl Pattern {
-    const ALL: [Pattern; 8] = [
-        Pattern::Superseded,
-        Pattern::Softirq,
-        Pattern::ReadLag,
-        Pattern::Unsupported,
-        Pattern::Unpublished,
-        Pattern::Excused,
-        Pattern::Invalid,
-        Pattern::Incomplete,
-    ];
-
-    fn bit(self) -> u8 {
-        1 << self as u8
-    }
-
-    fn name(self) -> &'static str {
-        ["su", "so", "rl", "un", "up", "ex", "iv", "ic"][self as usize]
-    }
-
-    fn definition(self, id: &str) -> String {
-        let (size, turn, inside) = match self {
-            Pattern::Superseded => (5.0, 45, bar("delivered", 5.0, 2.0, "bg")),
-            Pattern::Softirq => (4.0, 45, bar("generator", 4.0, 1.3, "softirq")),
-            Pattern::ReadLag => (5.0, 45, bar("axis", 5.0, 0.8, "bg")),
-            Pattern::Unsupported => (6.0, 0, dot("axis", 0.8)),
-            Pattern::Unpublished => (3.0, 0, dot("ink2", 0.9)),
-            Pattern::Excused => (6.0, 0, dot("axis", 1.0)),
-            Pattern::Invalid => (6.0, 45, bar("invalid", 6.0, 1.3, "bg")),
-            Pattern::Incomplete => (6.0, 0, bar("incomplete", 6.0, 1.5, "incomplete-tint")),
-        };
-        let turned = if turn == 0 { String::new() } else { format!(r#" patternTransform="rotate({turn})""#) };
-        let name = self.name();
-        format!(
-            r#"<pattern id="{id}-{name}" width="{size}" height="{size}" patternUnits="userSpaceOnUse"{turned}>{inside}</pattern>"#
-        )
-    }
-}
-
-fn bar(ink: &str, size: f64, width: f64, ground: &str) -> String {
-    format!(
-        r#"<rect width="{size}" height="{size}" fill="var(--{ground})"/><rect width="{width}" height="{size}" fill="var(--{ink})"/>"#
-    )
-}
-
-fn dot(ink: &str, radius: f64) -> String {
-    format!(r#"<circle cx="1.5" cy="1.5" r="{radius}" fill="var(--{ink})"/>"#)
-}
-
 /// A coordinate with one decimal at most.
 pub(crate) fn c(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
@@ -339,7 +273,17 @@ pub(crate) fn polyline(points: &[(f64, f64)]) -> String {
             _ => {
                 let (dx, dy) = (c((here.0 - last.0) / 10.0), c((here.1 - last.1) / 10.0));
                 let space = if dy.starts_with('-') { "" } else { " " };
-                write!(d, "{}{dx}{space}{dy}", if i == 1 { "l" } else if dx.starts_with('-') { "" } else { " " })
+                write!(
+                    d,
+                    "{}{dx}{space}{dy}",
+                    if i == 1 {
+                        "l"
+                    } else if dx.starts_with('-') {
+                        ""
+                    } else {
+                        " "
+                    }
+                )
             }
         };
         last = here;

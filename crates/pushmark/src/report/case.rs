@@ -105,8 +105,11 @@ impl<'a> Case<'a> {
             let of_run = || reasons.iter().find(|r| r.arm.is_none() && r.state == arm.state);
             if arm.state != VerdictState::Valid {
                 let own = arm.starts.iter().find_map(|a| a.error.clone());
-                arm.reason =
-                    of_arm.or_else(of_run).map(|r| short(&r.seen)).or(own).unwrap_or_else(|| "no reason kept".into());
+                arm.reason = of_arm
+                    .or_else(of_run)
+                    .map(|r| short(&r.seen))
+                    .or(own)
+                    .unwrap_or_else(|| "no reason kept".into());
             }
         }
         Case { starts, arms, key: key.into() }
@@ -170,7 +173,11 @@ impl<'a> Case<'a> {
     pub(crate) fn left_out(&self) -> String {
         let names: Vec<_> =
             self.arms.iter().filter(|a| a.state == VerdictState::Invalid).map(|a| a.name()).collect();
-        if names.is_empty() { String::new() } else { format!("; {}: invalid, not drawn", super::words::list(&names)) }
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!("; {}: invalid, not drawn", super::words::list(&names))
+        }
     }
 }
 
@@ -240,7 +247,8 @@ impl<'a> ArmView<'a> {
 
     /// A percentile of a latency where deliveries can be missing.
     pub(crate) fn percentile(&self, of: impl Fn(&Delivery) -> Option<&Latency>, p: P) -> Percentile {
-        let all: Option<Vec<&Latency>> = self.starts.iter().map(|a| a.delivery.as_ref().and_then(&of)).collect();
+        let all: Option<Vec<&Latency>> =
+            self.starts.iter().map(|a| a.delivery.as_ref().and_then(&of)).collect();
         let Some(all) = all.filter(|a| !a.is_empty()) else {
             return Percentile::Absent("not measured".into());
         };

@@ -82,8 +82,9 @@ fn t_interval(values: &[f64]) -> (f64, f64) {
 /// The 0.975 quantile of Student's t.
 fn t_975(degrees: usize) -> f64 {
     const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-        2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
+        2.045, 2.042,
     ];
     match degrees {
         1..=30 => TABLE[degrees - 1],
@@ -111,7 +112,9 @@ mod tests {
     fn five_is_a_t_interval_on_the_log_scale() {
         // Logs 0, 1, 2, 3, 4: mean 2, s = sqrt 2.5, half = 2.776 × sqrt(2.5 / 5).
         let values: Vec<f64> = (0..5).map(|i| f64::from(i).exp()).collect();
-        let Spread::Interval(low, high) = Estimate::of(&values, true).unwrap().spread else { panic!("an interval") };
+        let Spread::Interval(low, high) = Estimate::of(&values, true).unwrap().spread else {
+            panic!("an interval")
+        };
         assert!((low.ln() - (2.0 - 1.96293)).abs() < 1e-3, "{}", low.ln());
         assert!((high.ln() - (2.0 + 1.96293)).abs() < 1e-3, "{}", high.ln());
     }

@@ -16,8 +16,7 @@ pub(crate) fn title(case: &Case<'_>) -> String {
     if case.believed().next().is_none() {
         return "these figures are not the server's".into();
     }
-    let rules: [fn(&Case<'_>) -> Option<String>; 7] =
-        [observed, died, nothing, costs, losses, ages, whole];
+    let rules: [fn(&Case<'_>) -> Option<String>; 7] = [observed, died, nothing, costs, losses, ages, whole];
     let mut said: Vec<String> = Vec::new();
     for rule in rules {
         let Some(clause) = rule(case) else { continue };
@@ -63,18 +62,23 @@ fn nothing(case: &Case<'_>) -> Option<String> {
 fn costs(case: &Case<'_>) -> Option<String> {
     let with_cost = |push: bool| {
         case.believed()
-            .filter(move |a| a.transport.is_push() == push && a.outcome != Outcome::Died)
+            // A poller's cost is of the states it showed: not to be set against a push alone.
+            .filter(move |a| {
+                a.transport.is_push() == push && a.outcome != Outcome::Died && a.one_in().is_none()
+            })
             .filter_map(|a| Some((a, a.server_cost()?)))
     };
     let (asker, dear) = with_cost(false).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     let (_, cheap) = with_cost(true).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     let ratio = dear.value / cheap.value;
-    (apart(&dear, &cheap) && ratio >= 1.5).then(|| format!("{} costs {} a push", named(asker), PAGE.ratio(ratio)))
+    (apart(&dear, &cheap) && ratio >= 1.5)
+        .then(|| format!("{} costs {} a push", named(asker), PAGE.ratio(ratio)))
 }
 
 fn losses(case: &Case<'_>) -> Option<String> {
     let clients = |a: &ArmView<'_>| -> u64 { a.starts.iter().map(|s| s.connections.lost).sum() };
-    let worst = case.believed().filter(|a| a.outcome != Outcome::Died).max_by_key(|a| (clients(a), lost(a)))?;
+    let worst =
+        case.believed().filter(|a| a.outcome != Outcome::Died).max_by_key(|a| (clients(a), lost(a)))?;
     match (clients(worst), lost(worst)) {
         (0, 0) => None,
         (0, deliveries) => Some(format!("{} lost {} deliveries", named(worst), PAGE.count(deliveries))),
@@ -83,7 +87,8 @@ fn losses(case: &Case<'_>) -> Option<String> {
 }
 
 fn ages(case: &Case<'_>) -> Option<String> {
-    let mut all: Vec<(&ArmView<'_>, f64)> = case.believed().filter_map(|a| Some((a, age(a, false)?.value))).collect();
+    let mut all: Vec<(&ArmView<'_>, f64)> =
+        case.believed().filter_map(|a| Some((a, age(a, false)?.value))).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     let [oldest, next, ..] = all.as_slice() else { return None };
     let ratio = oldest.1 / next.1.max(1.0);

@@ -72,7 +72,11 @@ impl<'a> Rows<'a, '_> {
         let cells: Vec<Option<Estimate>> = self.case.arms.iter().map(of).collect();
         let values: Vec<f64> = cells.iter().flatten().map(|e| e.value).collect();
         let unit = TimeUnit::of_median(&values);
-        let name = if matches!(write, Write::Time) { format!("{name}, {}", unit.name(&PAGE)) } else { name.to_string() };
+        let name = if matches!(write, Write::Time) {
+            format!("{name}, {}", unit.name(&PAGE))
+        } else {
+            name.to_string()
+        };
         let mut row = vec![Cell::text(name)];
         for (arm, estimate) in self.case.arms.iter().zip(cells) {
             row.push(match estimate {
@@ -93,8 +97,12 @@ impl<'a> Rows<'a, '_> {
             for (arm, percentile) in self.case.arms.iter().zip(all) {
                 row.push(match percentile {
                     _ if arm.state == VerdictState::Invalid => Cell::absent_for("invalid"),
-                    Percentile::Value(e) => Cell { shown: shown(&e, Write::Time, unit), plain: format!("{:.0}", e.value) },
-                    Percentile::AtLeast { us, .. } => Cell { shown: format!("≥ {}", PAGE.time(us)), plain: String::new() },
+                    Percentile::Value(e) => {
+                        Cell { shown: shown(&e, Write::Time, unit), plain: format!("{:.0}", e.value) }
+                    }
+                    Percentile::AtLeast { us, .. } => {
+                        Cell { shown: format!("≥ {}", PAGE.time(us)), plain: String::new() }
+                    }
                     Percentile::Absent(reason) => Cell::absent_for(&reason),
                 });
             }
@@ -148,7 +156,11 @@ fn deliveries(rows: &mut Rows<'_, '_>) {
     rows.delivery("foreign", |d| d.foreign);
     rows.delivery("unstamped", |d| d.unstamped);
     rows.measured("goodput, deliveries/s", Write::Plain, |a| {
-        super::figures::flow::goodput(a).map(|value| Estimate { value, spread: super::estimate::Spread::None, n: a.n() })
+        super::figures::flow::goodput(a).map(|value| Estimate {
+            value,
+            spread: super::estimate::Spread::None,
+            n: a.n(),
+        })
     });
     rows.measured("backlog growth, deliveries/s", Write::Plain, |a| {
         a.estimate(|s| s.delivery.as_ref()?.backlog_per_s, false)
@@ -163,13 +175,17 @@ fn latencies(rows: &mut Rows<'_, '_>) {
     rows.percentiles("read lag (kernel stamps)", |d| d.read_lag_stamped.as_ref());
     rows.delivery("latencies below 0", |d| d.latency.negative);
     let age = |pick: fn(&pushmark_model::run::AgeOfInformation) -> f64| {
-        move |a: &ArmView<'_>| a.estimate(|s| s.delivery.as_ref()?.age_of_information.as_ref().map(pick), true)
+        move |a: &ArmView<'_>| {
+            a.estimate(|s| s.delivery.as_ref()?.age_of_information.as_ref().map(pick), true)
+        }
     };
     rows.measured("age of information, mean", Write::Time, age(|i| i.mean_us));
     rows.measured("age of information, p50", Write::Time, age(|i| i.p50_us as f64));
     rows.measured("age of information, p99", Write::Time, age(|i| i.p99_us as f64));
     let connect = |pick: fn(&pushmark_model::run::Connect) -> u64| {
-        move |a: &ArmView<'_>| a.estimate(|s| s.connect.as_ref().filter(|c| c.count > 0).map(|c| pick(c) as f64), true)
+        move |a: &ArmView<'_>| {
+            a.estimate(|s| s.connect.as_ref().filter(|c| c.count > 0).map(|c| pick(c) as f64), true)
+        }
     };
     rows.measured("connect p50", Write::Time, connect(|c| c.p50_us));
     rows.measured("connect p99", Write::Time, connect(|c| c.p99_us));
@@ -194,7 +210,9 @@ fn publishing(rows: &mut Rows<'_, '_>) {
 
 fn costs(rows: &mut Rows<'_, '_>) {
     rows.measured("server, CPU-s per million deliveries", Write::Plain, ArmView::server_cost);
-    rows.measured("generator, CPU-s per million deliveries", Write::Plain, |a| a.cost(|s| Some(s.generator.cpu_us)));
+    rows.measured("generator, CPU-s per million deliveries", Write::Plain, |a| {
+        a.cost(|s| Some(s.generator.cpu_us))
+    });
     rows.measured("softirq, CPU-s per million deliveries", Write::Plain, |a| a.cost(|s| s.softirq_us));
     rows.measured("server peak RSS", Write::Bytes, |a| {
         a.estimate(|s| s.server.as_ref().map(|v| v.rss_bytes_peak as f64), false)
@@ -208,7 +226,9 @@ fn costs(rows: &mut Rows<'_, '_>) {
         a.estimate(|s| s.kernel_memory_bytes.map(|v| v as f64), false)
     });
     rows.count("server threads, most", |a| a.server.as_ref().map(|s| s.threads_max));
-    rows.measured("generator busiest core", Write::Share, |a| a.estimate(|s| Some(s.generator.busiest_core), false));
+    rows.measured("generator busiest core", Write::Share, |a| {
+        a.estimate(|s| Some(s.generator.busiest_core), false)
+    });
     rows.measured("generator run-queue wait, of the window", Write::Share, |a| {
         let share = |g: &pushmark_model::run::Generator| g.run_queue_wait_us as f64 / g.window_us as f64;
         a.estimate(|s| Some(&s.generator).filter(|g| g.window_us > 0).map(share), false)
@@ -230,5 +250,7 @@ fn wire(rows: &mut Rows<'_, '_>) {
     rows.count("segments out", |a| a.wire.segments_out);
     rows.count("retransmits, host", |a| a.wire.retransmits);
     rows.count("listen overflows, host", |a| a.wire.listen_overflows);
-    rows.measured("sockets into TIME_WAIT per s, host", Write::Plain, |a| a.estimate(|s| s.wire.time_wait_per_s, false));
+    rows.measured("sockets into TIME_WAIT per s, host", Write::Plain, |a| {
+        a.estimate(|s| s.wire.time_wait_per_s, false)
+    });
 }

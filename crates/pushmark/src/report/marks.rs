@@ -3,7 +3,8 @@
 
 use pushmark_model::run::VerdictState;
 
-use super::canvas::{Canvas, Kind, Pattern, Text, c};
+use super::canvas::{Canvas, Kind, Text, c};
+use super::pattern::Pattern;
 use super::tokens::{BG, INVALID, Mark, Shape};
 
 /// Draws the marker of a transport at a place.
@@ -14,7 +15,9 @@ pub(crate) fn marker(canvas: &mut Canvas, mark: Mark, state: VerdictState, x: f6
         VerdictState::Valid => {
             canvas.path(&path, mark.paint, BG, &format!(r#"stroke-width="1.2" {place}"#));
         }
-        VerdictState::Suspect => canvas.path(&path, BG, mark.paint, &format!(r#"stroke-width="1.8" {place}"#)),
+        VerdictState::Suspect => {
+            canvas.path(&path, BG, mark.paint, &format!(r#"stroke-width="1.8" {place}"#))
+        }
         VerdictState::Incomplete => {
             canvas.path(&path, BG, mark.paint, &format!(r#"stroke-width="1.8" {place}"#));
             canvas.path(&left_half(mark.shape), mark.paint, "none", &place);

@@ -48,7 +48,9 @@ fn machine(case: &Case<'_>, out: &mut Vec<String>) {
         _ => {}
     }
     if case.arms.iter().any(|a| a.starts.iter().any(|s| s.server.is_none())) {
-        out.push("The server's process is not known to pushmark: its CPU and memory are absent, not zero.".into());
+        out.push(
+            "The server's process is not known to pushmark: its CPU and memory are absent, not zero.".into(),
+        );
     }
     if case.arms.iter().any(|a| a.starts.iter().any(|s| s.server.is_some())) && !case.observes() {
         let unit = &environment.cpu_accounting;
@@ -91,9 +93,13 @@ fn clocks(case: &Case<'_>, out: &mut Vec<String>) {
     }
     let negative: u64 = case.arms.iter().flat_map(ArmView::deliveries).map(|d| d.latency.negative).sum();
     if negative > 0 {
-        out.push(format!("{} latencies are negative and shown as such: two clocks or a coarse stamp, never clamped.", PAGE.count(negative)));
+        out.push(format!(
+            "{} latencies are negative and shown as such: two clocks or a coarse stamp, never clamped.",
+            PAGE.count(negative)
+        ));
     }
-    let sampled = case.arms.iter().any(|a| a.deliveries().any(|d| d.spread.as_ref().is_some_and(|s| s.sampled)));
+    let sampled =
+        case.arms.iter().any(|a| a.deliveries().any(|d| d.spread.as_ref().is_some_and(|s| s.sampled)));
     if sampled {
         out.push("First, median and last were kept for a seeded sample of broadcasts, not for each.".into());
     }
@@ -108,11 +114,20 @@ fn support(case: &Case<'_>, out: &mut Vec<String>) {
     let invalid: Vec<&str> =
         case.arms.iter().filter(|a| a.state == VerdictState::Invalid).map(|a| a.name()).collect();
     if !invalid.is_empty() {
-        out.push(format!("{} is not believed: its numbers are in run.json, not in a figure.", words::list(&invalid)));
+        out.push(format!(
+            "{} is not believed: its numbers are in run.json, not in a figure.",
+            words::list(&invalid)
+        ));
     }
     match &case.run().selftest {
-        Some(s) if s.passed => out.push(format!("The ruler was last checked on this machine {}: {}.", s.at, s.summary)),
-        Some(s) => out.push(format!("The last self-test on this machine, {}, did not pass: {}.", s.at, s.summary)),
-        None => out.push("No self-test of this machine was on record: pushmark selftest checks the ruler.".into()),
+        Some(s) if s.passed => {
+            out.push(format!("The ruler was last checked on this machine {}: {}.", s.at, s.summary))
+        }
+        Some(s) => {
+            out.push(format!("The last self-test on this machine, {}, did not pass: {}.", s.at, s.summary))
+        }
+        None => {
+            out.push("No self-test of this machine was on record: pushmark selftest checks the ruler.".into())
+        }
     }
 }

@@ -16,6 +16,7 @@ mod method;
 mod numbers;
 mod page;
 mod panels;
+mod pattern;
 mod rows;
 mod scale;
 mod table;
@@ -77,7 +78,11 @@ pub fn drawings(runs: &[RunFiles]) -> Vec<(&'static str, Drawing, Drawing)> {
     cases.iter().flat_map(figures::all).map(|(_, f)| (f.id, f.wide, f.narrow)).collect()
 }
 
-fn with_figure(runs: &[RunFiles], id: &str, give: impl Fn(&figure::Figure, &Case<'_>) -> String) -> Option<String> {
+fn with_figure(
+    runs: &[RunFiles],
+    id: &str,
+    give: impl Fn(&figure::Figure, &Case<'_>) -> String,
+) -> Option<String> {
     let cases = cases(runs);
     let case = cases.first()?;
     figures::one(case, id).map(|figure| give(&figure, case))

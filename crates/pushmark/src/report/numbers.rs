@@ -17,7 +17,8 @@ pub(crate) struct Notation {
 pub(crate) const PAGE: Notation =
     Notation { thousands: "\u{202f}", minus: "\u{2212}", space: "\u{a0}", micro: "µs" };
 /// On a terminal (one without UTF-8 replaces glyphs afterwards).
-pub(crate) const TERMINAL: Notation = Notation { thousands: ",", minus: "\u{2212}", space: " ", micro: "µs" };
+pub(crate) const TERMINAL: Notation =
+    Notation { thousands: ",", minus: "\u{2212}", space: " ", micro: "µs" };
 
 /// A unit of time, chosen once an axis or table column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +194,8 @@ pub(crate) fn decimals_of_three(value: f64, most: usize) -> usize {
     }
     let magnitude = value.abs().log10().floor() as i32;
     // 9.996 has three digits as 10.0, not 10.00.
-    let rounded = format!("{:.*}", (2 - magnitude).max(0) as usize, value.abs()).parse::<f64>().unwrap_or(value);
+    let rounded =
+        format!("{:.*}", (2 - magnitude).max(0) as usize, value.abs()).parse::<f64>().unwrap_or(value);
     let magnitude = rounded.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
     ((2 - magnitude).max(0) as usize).min(most)
 }
@@ -203,7 +205,9 @@ pub(crate) fn estimate_decimals(e: &Estimate, most: usize) -> usize {
     let decimals = decimals_of_three(e.value, most);
     match e.bounds() {
         // Past a hundred of its last digit, that digit says nothing.
-        Some((low, high)) if decimals > 0 && (high - low) > 100.0 * 0.1f64.powi(decimals as i32) => decimals - 1,
+        Some((low, high)) if decimals > 0 && (high - low) > 100.0 * 0.1f64.powi(decimals as i32) => {
+            decimals - 1
+        }
         _ => decimals,
     }
 }
@@ -214,7 +218,8 @@ mod tests {
 
     #[test]
     fn counts_are_exact_and_grouped() {
-        let checks = [(0, "0"), (999, "999"), (1_000, "1 000"), (6_000_000, "6 000 000"), (59_540, "59 540")];
+        let checks =
+            [(0, "0"), (999, "999"), (1_000, "1\u{202f}000"), (6_000_000, "6\u{202f}000\u{202f}000")];
         for (value, expected) in checks {
             assert_eq!(PAGE.count(value), expected);
         }
@@ -223,8 +228,14 @@ mod tests {
 
     #[test]
     fn three_significant_digits() {
-        let checks =
-            [(12.34, "12.3"), (1.04, "1.04"), (0.0345, "0.0345"), (9.996, "10.0"), (999.6, "1,000"), (-2.5, "−2.50")];
+        let checks = [
+            (12.34, "12.3"),
+            (1.04, "1.04"),
+            (0.0345, "0.0345"),
+            (9.996, "10.0"),
+            (999.6, "1,000"),
+            (-2.5, "−2.50"),
+        ];
         for (value, expected) in checks {
             assert_eq!(TERMINAL.three(value), expected);
         }

@@ -30,7 +30,7 @@ pub(crate) fn html(cases: &[Case<'_>]) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(style_sheet())) }
+                style { (PreEscaped(style_sheet(&foot_line(cases)))) }
             }
             body {
                 main {
@@ -49,17 +49,20 @@ pub(crate) fn html(cases: &[Case<'_>]) -> Markup {
     }
 }
 
-/// Tokens of both themes, then the rules. Print is always light.
-fn style_sheet() -> String {
+/// Tokens of both themes, then the rules. Print is always light, its foot says the verdict.
+fn style_sheet(foot: &str) -> String {
     let (light, dark) = (properties(false), properties(true));
+    let foot: String = foot.chars().filter(|c| !"\\\"<>".contains(*c) && !c.is_control()).collect();
     format!(
-        ":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{STYLE}"
+        ":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n\
+         @page{{@bottom-left{{content:\"{foot}\";font:11px sans-serif}}@bottom-right{{content:counter(page);font:11px sans-serif}}}}\n{STYLE}"
     )
 }
 
 /// `12 valid, 1 suspect`.
 fn verdicts(cases: &[Case<'_>]) -> String {
-    let states = [VerdictState::Valid, VerdictState::Suspect, VerdictState::Incomplete, VerdictState::Invalid];
+    let states =
+        [VerdictState::Valid, VerdictState::Suspect, VerdictState::Incomplete, VerdictState::Invalid];
     let count = |state| cases.iter().filter(|c| c.state() == state).count();
     let parts: Vec<String> =
         states.into_iter().filter(|s| count(*s) > 0).map(|s| format!("{} {}", count(s), s.name())).collect();
@@ -132,7 +135,11 @@ pub(crate) fn subtitle(case: &Case<'_>) -> String {
     parts.push(format!("{} clients a transport", PAGE.count(arm.connections.asked)));
     let size = run.scenario.get("publisher").and_then(|p| p.get("size")).and_then(size_of);
     if let Some(published) = arm.published.as_ref().filter(|p| p.asked_per_s > 0.0) {
-        let rate = format!("{}/s", PAGE.fixed(published.asked_per_s, usize::from(published.asked_per_s < 10.0)).trim_end_matches(".0"));
+        let rate = format!(
+            "{}/s",
+            PAGE.fixed(published.asked_per_s, usize::from(published.asked_per_s < 10.0))
+                .trim_end_matches(".0")
+        );
         let of = size.map_or(String::new(), |s| format!(" of {s}"));
         parts.push(format!("{rate}{of}"));
     }
@@ -162,7 +169,11 @@ fn size_of(value: &serde_json::Value) -> Option<String> {
     let text = value.as_str()?;
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    Some(if unit.is_empty() || number.is_empty() { text.to_string() } else { format!("{number}\u{a0}{unit}") })
+    Some(if unit.is_empty() || number.is_empty() {
+        text.to_string()
+    } else {
+        format!("{number}\u{a0}{unit}")
+    })
 }
 
 /// `2026-11-21 20:04 UTC`.
@@ -219,9 +230,12 @@ fn environment(case: &Case<'_>) -> Markup {
 }
 
 fn foot(cases: &[Case<'_>]) -> Markup {
-    let line = match cases {
+    html! { footer { (foot_line(cases)) } }
+}
+
+fn foot_line(cases: &[Case<'_>]) -> String {
+    match cases {
         [one] => super::figure::source(one),
         many => format!("{} scenarios · {}", many.len(), verdicts(many)),
-    };
-    html! { footer { (line) } }
+    }
 }

@@ -86,7 +86,14 @@ impl Panels<'_> {
     }
 }
 
-fn axes(canvas: &mut Canvas, x: &Scale, y: &Scale, (left, right, bottom): (f64, f64, f64), labels: bool, tick: fn(f64) -> String) {
+fn axes(
+    canvas: &mut Canvas,
+    x: &Scale,
+    y: &Scale,
+    (left, right, bottom): (f64, f64, f64),
+    labels: bool,
+    tick: fn(f64) -> String,
+) {
     for value in y.ticks() {
         let at = y.at(value);
         if (at - bottom).abs() > 0.5 {

@@ -23,7 +23,14 @@ pub(crate) fn margin(arms: &[ArmView<'_>]) -> f64 {
 }
 
 /// Draws what stands in the place of a row without numbers; `true` if it did.
-pub(crate) fn instead(canvas: &mut Canvas, arm: &ArmView<'_>, x: f64, y: f64, w: f64, absent: Option<&str>) -> bool {
+pub(crate) fn instead(
+    canvas: &mut Canvas,
+    arm: &ArmView<'_>,
+    x: f64,
+    y: f64,
+    w: f64,
+    absent: Option<&str>,
+) -> bool {
     if arm.state == VerdictState::Invalid {
         invalid_band(canvas, x, y - 12.0, w, 24.0, &arm.reason);
         return true;

@@ -80,7 +80,10 @@ impl Scale {
         let mut decade = decade_down(self.low);
         while decade <= self.high * 1.001 {
             ticks.extend(
-                steps.iter().map(|s| s * decade).filter(|t| *t >= self.low * 0.999 && *t <= self.high * 1.001),
+                steps
+                    .iter()
+                    .map(|s| s * decade)
+                    .filter(|t| *t >= self.low * 0.999 && *t <= self.high * 1.001),
             );
             decade *= 10.0;
         }
@@ -115,7 +118,11 @@ fn step_down(value: f64) -> f64 {
 
 fn step_up(value: f64) -> f64 {
     let decade = decade_down(value);
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|s| s * decade).find(|s| *s >= value * 0.999_999).unwrap_or(decade * 10.0)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|s| s * decade)
+        .find(|s| *s >= value * 0.999_999)
+        .unwrap_or(decade * 10.0)
 }
 
 fn round_up(value: f64) -> f64 {
@@ -151,9 +158,15 @@ mod tests {
     #[test]
     fn log_axes_tick_at_decades_or_1_2_5() {
         let wide = Scale::log_over([120.0, 90_000.0], 0.0, 100.0);
-        assert_eq!(wide.ticks().into_iter().map(time_tick).collect::<Vec<_>>(), ["100 µs", "1 ms", "10 ms", "100 ms"]);
+        assert_eq!(
+            wide.ticks().into_iter().map(time_tick).collect::<Vec<_>>(),
+            ["100\u{a0}µs", "1\u{a0}ms", "10\u{a0}ms", "100\u{a0}ms"]
+        );
         let tight = Scale::log_over([3.0, 40.0], 0.0, 100.0);
-        assert_eq!(tight.ticks().into_iter().map(plain_tick).collect::<Vec<_>>(), ["2", "5", "10", "20", "50"]);
+        assert_eq!(
+            tight.ticks().into_iter().map(plain_tick).collect::<Vec<_>>(),
+            ["2", "5", "10", "20", "50"]
+        );
     }
 
     #[test]

@@ -66,7 +66,8 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(columns: &[(&str, &str)]) -> Table {
-        let columns = columns.iter().map(|(shown, plain)| ((*shown).to_string(), (*plain).to_string())).collect();
+        let columns =
+            columns.iter().map(|(shown, plain)| ((*shown).to_string(), (*plain).to_string())).collect();
         Table { columns, rows: Vec::new(), each: 1 }
     }
 
@@ -99,7 +100,7 @@ impl Table {
             .enumerate()
             .skip(1)
             .map(|(i, c)| {
-                let heading = c.0.replace('\\', "").replace('"', "").replace('<', "\\3c ");
+                let heading = c.0.replace(['\\', '"'], "").replace('<', "\\3c ");
                 format!("#{id} td:nth-child({}):before{{content:\"{heading}\"}}", i + 1)
             })
             .collect();
@@ -131,7 +132,11 @@ mod tests {
     #[test]
     fn csv_is_plain_and_absent_is_empty() {
         let mut table = Table::new(&[("arm", "arm"), ("p99, ms", "p99_us"), ("count", "count")]);
-        table.push(vec![Cell::text("a, b"), Cell::time(Some(12_345.0), TimeUnit::Ms), Cell::count(6_000_000)]);
+        table.push(vec![
+            Cell::text("a, b"),
+            Cell::time(Some(12_345.0), TimeUnit::Ms),
+            Cell::count(6_000_000),
+        ]);
         table.push(vec![Cell::text("c"), Cell::absent(), Cell::count_or_absent(None)]);
         assert_eq!(table.csv(), "arm,p99_us,count\n\"a, b\",12345,6000000\nc,,\n");
     }

@@ -108,7 +108,9 @@ fn heading(case: &Case<'_>, pen: &Pen) -> String {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
         match lines.last_mut() {
-            Some(line) if visible(line) + 3 + visible(&part) <= COLUMNS => line.push_str(&format!(" · {part}")),
+            Some(line) if visible(line) + 3 + visible(&part) <= COLUMNS => {
+                line.push_str(&format!(" · {part}"))
+            }
             Some(_) => lines.push(format!("  {part}")),
             None => lines.push(part),
         }

@@ -69,7 +69,10 @@ pub(crate) fn rows(case: &Case<'_>) -> Vec<Row> {
     }
     let mut rows: Vec<Row> = expressions
         .into_iter()
-        .map(|e| Row { expression: e.into(), arms: case.arms.iter().filter_map(|a| on_arm(case, a, e)).collect() })
+        .map(|e| Row {
+            expression: e.into(),
+            arms: case.arms.iter().filter_map(|a| on_arm(case, a, e)).collect(),
+        })
         .collect();
     rows.sort_by_key(|r| std::cmp::Reverse(r.outcome() as u8));
     rows
@@ -133,7 +136,8 @@ fn bound_of(expression: &str) -> Option<f64> {
 fn is_time(expression: &str) -> bool {
     let metric = expression.split(['<', '>', '=', '!']).next().unwrap_or("").trim();
     let last = metric.rsplit('.').next().unwrap_or("");
-    let percentile = last.strip_prefix('p').is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
+    let percentile =
+        last.strip_prefix('p').is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
     percentile || last.ends_with("_us") || ["mean", "min", "max"].contains(&last)
 }
 
@@ -147,7 +151,11 @@ mod tests {
         assert_eq!(bound_of("delivery.p99 < 50ms"), Some(50_000.0));
         assert_eq!(bound_of("delivery.missing == 0"), Some(0.0));
         assert_eq!(bound_of("delivery.p50 <= 1.5s"), Some(1_500_000.0));
-        assert!(is_time("delivery.p99 < 50ms") && is_time("connect.max_us < 1s") && !is_time("delivery.missing == 0"));
+        assert!(
+            is_time("delivery.p99 < 50ms")
+                && is_time("connect.max_us < 1s")
+                && !is_time("delivery.missing == 0")
+        );
     }
 
     #[test]

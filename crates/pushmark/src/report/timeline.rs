@@ -96,7 +96,8 @@ impl Lines {
         let Some((arm, _)) = lines.first().filter(|_| self.connections) else { return Vec::new() };
         let windows = &arm.windows[arm.median_start()];
         let each = windows.len().div_ceil(POINTS).max(1);
-        let mut points: Points = windows.iter().step_by(each).map(|w| (f64::from(w.second), w.asked as f64)).collect();
+        let mut points: Points =
+            windows.iter().step_by(each).map(|w| (f64::from(w.second), w.asked as f64)).collect();
         // The drain asks for nobody: the last crowd asked for stands to the end.
         while points.len() > 1 && points.last().is_some_and(|p| p.1 == 0.0) {
             points.pop();
@@ -104,7 +105,13 @@ impl Lines {
         points
     }
 
-    fn phases(&self, canvas: &mut Canvas, lines: &[(&ArmView<'_>, Points)], x: &Scale, (top, bottom): (f64, f64)) {
+    fn phases(
+        &self,
+        canvas: &mut Canvas,
+        lines: &[(&ArmView<'_>, Points)],
+        x: &Scale,
+        (top, bottom): (f64, f64),
+    ) {
         let Some(arm) = lines.first().and_then(|l| l.0.starts.first()) else { return };
         let mut free = 0.0;
         for phase in &arm.phases {
@@ -122,7 +129,13 @@ impl Lines {
         }
     }
 
-    fn axes(&self, canvas: &mut Canvas, x: &Scale, y: &Scale, (left, right, top, bottom): (f64, f64, f64, f64)) {
+    fn axes(
+        &self,
+        canvas: &mut Canvas,
+        x: &Scale,
+        y: &Scale,
+        (left, right, top, bottom): (f64, f64, f64, f64),
+    ) {
         for value in y.ticks() {
             let at = y.at(value);
             if (at - bottom).abs() > 0.5 {
@@ -136,7 +149,8 @@ impl Lines {
             let text = if second == 0.0 { "0".into() } else { format!("{} s", PAGE.fixed(second, 0)) };
             canvas.text(Text::tick(x.at(second), bottom + 16.0, text).middle());
         }
-        let from = if self.whole { "since the arm's start →" } else { "since the first second of measure →" };
+        let from =
+            if self.whole { "since the arm's start →" } else { "since the first second of measure →" };
         canvas.text(Text::note(right, bottom + 33.0, from).end());
     }
 
@@ -172,7 +186,10 @@ impl Lines {
             }
             for i in group {
                 let arm = lines[i].0;
-                labels.push((at, vec![(arm.name().to_string(), arm.mark.paint), (arm.suffix().to_string(), INK)]));
+                labels.push((
+                    at,
+                    vec![(arm.name().to_string(), arm.mark.paint), (arm.suffix().to_string(), INK)],
+                ));
             }
         }
         let wished: Vec<f64> = labels.iter().map(|l| l.0).collect();
@@ -181,7 +198,14 @@ impl Lines {
             spans.retain(|s| !s.0.is_empty());
             let text_x = right + 14.0;
             if (place - wish).abs() > 2.0 {
-                let d = format!("M{} {}H{}V{}H{}", c(right + 2.0), c(wish), c(right + 6.0), c(place), c(text_x - 2.0));
+                let d = format!(
+                    "M{} {}H{}V{}H{}",
+                    c(right + 2.0),
+                    c(wish),
+                    c(right + 6.0),
+                    c(place),
+                    c(text_x - 2.0)
+                );
                 canvas.path(&d, "none", spans[0].1, r#"stroke-width=".8""#);
             }
             canvas.text(Text::spans(Kind::Name, text_x, place + 4.2, spans));
@@ -201,7 +225,12 @@ fn line(canvas: &mut Canvas, arm: &ArmView<'_>, points: &Points, x: &Scale, y: &
         dash => format!(r#" stroke-dasharray="{dash}""#),
     };
     canvas.open_titled(&format!("{}; {}, n = {}", arm.name(), arm.state.name(), arm.n()));
-    canvas.path(&polyline(&drawn), "none", arm.mark.paint, &format!(r#"stroke-width="2" stroke-linejoin="round"{dash}"#));
+    canvas.path(
+        &polyline(&drawn),
+        "none",
+        arm.mark.paint,
+        &format!(r#"stroke-width="2" stroke-linejoin="round"{dash}"#),
+    );
     canvas.close();
 }
 
@@ -224,16 +253,22 @@ fn losses(
     all.sort_by_key(|l| std::cmp::Reverse(l.0));
     for (lost, arm, window) in all.into_iter().take(4) {
         let (px, py) = (x.at(f64::from(window.second)), y.at(window.connected as f64));
-        let ring = format!(r#"<circle cx="{}" cy="{}" r="6" fill="none" stroke="{INK}" stroke-width="1.4"/>"#, c(px), c(py));
+        let ring = format!(
+            r#"<circle cx="{}" cy="{}" r="6" fill="none" stroke="{INK}" stroke-width="1.4"/>"#,
+            c(px),
+            c(py)
+        );
         canvas.raw(&ring);
-        let kinds: Vec<&str> = arm.starts[arm.median_start()].connections.lost_by.keys().map(String::as_str).collect();
+        let kinds: Vec<&str> =
+            arm.starts[arm.median_start()].connections.lost_by.keys().map(String::as_str).collect();
         let by = if kinds.is_empty() { String::new() } else { format!(": {}", words::list(&kinds)) };
         let words = format!("{} lost {} at {} s{by}", arm.name(), PAGE.count(lost), window.second);
         let places = [(px - 10.0, py + 18.0), (px - 10.0, py + 34.0), (px - 10.0, py - 12.0)];
         let text = |x: f64, y: f64| Text::tick(x, y, words.clone()).end().halo();
         let text_right = |x: f64, y: f64| Text::tick(x + 20.0, y, words.clone()).halo();
         let within = [left, top, right, bottom];
-        let found = obstacles.place(places, within, text).or_else(|| obstacles.place(places, within, text_right));
+        let found =
+            obstacles.place(places, within, text).or_else(|| obstacles.place(places, within, text_right));
         if let Some(text) = found {
             canvas.text(text);
         }

@@ -37,8 +37,10 @@ pub(crate) fn sentence(case: &Case<'_>) -> (String, String) {
         let of = if all == 1 { "this run" } else { "all arms" };
         return (format!("The figures of {of} are {doubt}."), String::new());
     }
-    let many = if worst.len() == 1 { "one arm".to_string() } else { format!("{} arms", words::number(worst.len())) };
-    let first = format!("The figures of {many} of {} are {doubt}: {}.", words::number(all), words::list(&worst));
+    let many =
+        if worst.len() == 1 { "one arm".to_string() } else { format!("{} arms", words::number(worst.len())) };
+    let first =
+        format!("The figures of {many} of {} are {doubt}: {}.", words::number(all), words::list(&worst));
     let rest: Vec<_> = case.arms.iter().filter(|a| a.state != state).collect();
     let second = if rest.iter().all(|a| a.state == VerdictState::Valid) {
         match rest.len() {

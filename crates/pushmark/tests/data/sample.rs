@@ -33,8 +33,9 @@ fn shape(transport: Transport) -> (f64, f64) {
 fn normal(u: f64) -> f64 {
     let u = u.clamp(1e-7, 1.0 - 1e-7);
     let t = (-2.0 * u.min(1.0 - u).ln()).sqrt();
-    let z = t - (2.515_517 + 0.802_853 * t + 0.010_328 * t * t)
-        / (1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t);
+    let z = t
+        - (2.515_517 + 0.802_853 * t + 0.010_328 * t * t)
+            / (1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t);
     if u < 0.5 { -z } else { z }
 }
 
@@ -176,7 +177,9 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             }),
             age_of_information: Some(AgeOfInformation {
                 mean_us: 25_300.0 * factor + poll_age,
-                p50_us: (25_000.0 + shape(transport).0 * factor * if poll_age > 0.0 { 0.0 } else { 1.0 } + poll_age) as i64,
+                p50_us: (25_000.0
+                    + shape(transport).0 * factor * if poll_age > 0.0 { 0.0 } else { 1.0 }
+                    + poll_age) as i64,
                 p99_us: (50_300.0 + shape(transport).0 * factor + poll_age * 1.9) as i64,
                 observed_s: (CLIENTS * SECONDS) as f64,
             }),
@@ -250,7 +253,9 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             time_wait_per_s: Some(if transport == Transport::Poll { 2.0 } else { 0.0 }),
         },
         phases: phases(),
-        server_says: Some(serde_json::json!({"published": PUBLICATIONS, "clock": "monotonic", "grain_us": 1})),
+        server_says: Some(
+            serde_json::json!({"published": PUBLICATIONS, "clock": "monotonic", "grain_us": 1}),
+        ),
     };
     let windows = windows_of(&arm, &windows);
     (arm, windows)
@@ -299,11 +304,16 @@ fn windows_of(arm: &Arm, measured: &[SecondOfMeasure]) -> Vec<Window> {
                 p50_us: measure.1,
                 p99_us: measure.2,
                 max_us: measure.3,
-                read_lag_p99_us: publishing.then_some(90 + 11 * wobble as i64 + if second == 35 { 900 } else { 0 }),
-                server_cpu_us: server.and_then(|s| share(s.cpu_us)).map(|c| if publishing { c + c * wobble / 40 } else { 9_000 }),
-                generator_cpu_us: share(arm.generator.cpu_us).map(|c| if publishing { c + c * wobble / 60 } else { 5_000 }),
+                read_lag_p99_us: publishing
+                    .then_some(90 + 11 * wobble as i64 + if second == 35 { 900 } else { 0 }),
+                server_cpu_us: server
+                    .and_then(|s| share(s.cpu_us))
+                    .map(|c| if publishing { c + c * wobble / 40 } else { 9_000 }),
+                generator_cpu_us: share(arm.generator.cpu_us)
+                    .map(|c| if publishing { c + c * wobble / 60 } else { 5_000 }),
                 softirq_us: arm.softirq_us.and_then(share),
-                server_rss_bytes: server.map(|s| (s.rss_bytes_peak - (6 << 20)) * (second + 1).min(3) / 3 + (6 << 20)),
+                server_rss_bytes: server
+                    .map(|s| (s.rss_bytes_peak - (6 << 20)) * (second + 1).min(3) / 3 + (6 << 20)),
                 generator_rss_bytes: Some(arm.generator.rss_bytes_peak),
                 run_queue_wait_us: Some(4_000 * wobble),
                 steal_us: Some(if second % 9 == 0 { 2_000 } else { 0 }),
@@ -449,7 +459,10 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ("negative values", edit(|s| set_latency(&mut s.0.arms[4], &[(-30, 700_000), (40, 400_000)]))),
         (
             "one arm 100 × slower",
-            vec![of_arms(vec![arm(Transport::Stream, 1.0), arm(Transport::Sse, 100.0), arm(Transport::WebSocket, 1.0)], 0)],
+            vec![of_arms(
+                vec![arm(Transport::Stream, 1.0), arm(Transport::Sse, 100.0), arm(Transport::WebSocket, 1.0)],
+                0,
+            )],
         ),
         (
             "a name of 60 characters",
@@ -472,7 +485,9 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ),
         (
             "an incomplete arm",
-            edit(|s| doubt(s, Transport::Sse, VerdictState::Incomplete, "stopped", "stopped by Ctrl-C at 21 s")),
+            edit(|s| {
+                doubt(s, Transport::Sse, VerdictState::Incomplete, "stopped", "stopped by Ctrl-C at 21 s")
+            }),
         ),
         (
             "an arm that died",
@@ -543,7 +558,9 @@ fn set_latency(arm: &mut Arm, values: &[(i64, u64)]) {
 
 fn few_publications(arm: &mut Arm) {
     let d = arm.delivery.as_mut().expect("a delivery");
-    let strip = |l: &mut Latency| (l.p99_us, l.p999_us, l.p99_at_least_us, l.p999_at_least_us) = (None, None, None, None);
+    let strip = |l: &mut Latency| {
+        (l.p99_us, l.p999_us, l.p99_at_least_us, l.p999_at_least_us) = (None, None, None, None)
+    };
     strip(&mut d.latency);
     strip(&mut d.from_sent);
     let published = arm.published.as_mut().expect("published");

@@ -1,11 +1,11 @@
 //! Age of information against CPU: what a client pays attention to against what the server
 //! pays. Below it, as rows, the bytes a delivery costs on the wire.
 
+use crate::report::avoid::Obstacles;
 use crate::report::canvas::{Canvas, Drawing, Kind, Text, c};
 use crate::report::case::{ArmView, Case, TAIL};
 use crate::report::estimate::{Estimate, Spread};
 use crate::report::figure::{Figure, HALF, Size, both};
-use crate::report::avoid::Obstacles;
 use crate::report::labels::APART;
 use crate::report::marks::{bar_across, bar_up, marker};
 use crate::report::numbers::{PAGE, TimeUnit};
@@ -13,9 +13,6 @@ use crate::report::rows;
 use crate::report::scale::{Scale, plain_tick, time_tick};
 use crate::report::table::{Cell, Table};
 use crate::report::tokens::AXIS;
-
-/// Height of a row of bytes.
-const ROW: f64 = 20.0;
 
 pub(crate) fn age(arm: &ArmView<'_>, p99: bool) -> Option<Estimate> {
     let of = |p50: i64, p99_us: i64| if p99 { p99_us } else { p50 };
@@ -53,7 +50,7 @@ struct Point<'a, 'b> {
 
 fn draw(case: &Case<'_>, size: Size) -> Drawing {
     let width = size.width();
-    let rows_height = ROW * case.arms.len() as f64 + 62.0;
+    let rows_height = super::wire::ROW * case.arms.len() as f64 + 62.0;
     let (left, right, top, bottom) = (54.0, width - 20.0, 34.0, 240.0);
     let mut canvas = Canvas::new(&size.id(case, "age"), width, bottom + 44.0 + rows_height);
     let points: Vec<Point<'_, '_>> = case
@@ -66,17 +63,25 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
     let ages = points.iter().flat_map(|p| ends(&p.p50).into_iter().chain(p.p99.iter().flat_map(ends)));
     let floor = youngest(case);
     let y = Scale::log_over(ages.chain(floor), bottom, top);
-    rows::axis_left(&mut canvas, &y, (left, right), (top, bottom), time_tick, "↑ age of information (log)");
-    rows::axis_below(
-        &mut canvas,
-        &x,
-        (left, right),
-        (bottom, bottom),
-        plain_tick,
-        "server CPU-s per million deliveries (log) →",
-    );
     if points.is_empty() {
-        canvas.text(Text::note(left + 12.0, (top + bottom) / 2.0, "– no arm has both an age and a server cost"));
+        canvas.text(Text::note(left, (top + bottom) / 2.0, "– no arm has both an age and a server cost"));
+    } else {
+        rows::axis_left(
+            &mut canvas,
+            &y,
+            (left, right),
+            (top, bottom),
+            time_tick,
+            "↑ age of information (log)",
+        );
+        rows::axis_below(
+            &mut canvas,
+            &x,
+            (left, right),
+            (bottom, bottom),
+            plain_tick,
+            "server CPU-s per million deliveries (log) →",
+        );
     }
     if let Some(us) = floor.filter(|_| !points.is_empty()) {
         let at = y.at(us);
@@ -93,19 +98,21 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
             let words = format!("{}: {words}", PAGE.duration(us));
             let half = Kind::Note.width(&words) / 2.0;
             let room = (right - left - 2.0 * half).max(0.0);
-            let steps = (0..20).map(|i| left + half + room * f64::from((i * 7 + 8) % 20) / 19.0);
+            let steps = (0..60).map(|i| left + half + room * f64::from((i * 7 + 25) % 60) / 59.0);
             let places: Vec<(f64, f64)> = steps.flat_map(|x| [(x, at + 14.0), (x, at - 6.0)]).collect();
             let text = |x, y| Text::note(x, y, words.clone()).middle().halo();
             found = found.or_else(|| obstacles.place_free(&places, [left, top, right, bottom], text));
         }
-        let aside = || Text::note(right, top - 14.0, format!("dotted: {}, the youngest p50", PAGE.duration(us))).end();
+        let aside = || {
+            Text::note(right, top - 14.0, format!("dotted: {}, the youngest p50", PAGE.duration(us))).end()
+        };
         canvas.text(found.unwrap_or_else(aside));
     }
-    wire_rows(&mut canvas, case, bottom + 44.0, width);
+    super::wire::rows_of(&mut canvas, case, bottom + 44.0, width);
     canvas.finish()
 }
 
-fn ends(e: &Estimate) -> Vec<f64> {
+pub(super) fn ends(e: &Estimate) -> Vec<f64> {
     e.bounds().map_or(vec![e.value], |(low, high)| vec![low, e.value, high])
 }
 
@@ -135,7 +142,14 @@ fn draw_point(canvas: &mut Canvas, p: &Point<'_, '_>, x: &Scale, y: &Scale) {
         canvas.path(&d, "none", p.arm.mark.paint, r#"stroke-width="1.8""#);
     }
     if let Some((low, high)) = p.cost.bounds() {
-        bar_across(canvas, x.at(low), x.at(high), py, matches!(p.cost.spread, Spread::Interval(..)), p.arm.mark.paint);
+        bar_across(
+            canvas,
+            x.at(low),
+            x.at(high),
+            py,
+            matches!(p.cost.spread, Spread::Interval(..)),
+            p.arm.mark.paint,
+        );
     }
     if let Some((low, high)) = p.p50.bounds() {
         let caps = matches!(p.p50.spread, Spread::Interval(..));
@@ -147,8 +161,16 @@ fn draw_point(canvas: &mut Canvas, p: &Point<'_, '_>, x: &Scale, y: &Scale) {
 
 /// Stems that stand close together are named by a ladder above them; any other name goes
 /// beside its stem, where it covers nothing.
-fn label_points(canvas: &mut Canvas, points: &[Point<'_, '_>], x: &Scale, y: &Scale, (left, right, top): (f64, f64, f64)) -> Obstacles {
-    let place = |p: &Point<'_, '_>| (x.at(p.cost.value), y.at(p.p50.value), p.p99.map_or(y.at(p.p50.value), |e| y.at(e.value)));
+fn label_points(
+    canvas: &mut Canvas,
+    points: &[Point<'_, '_>],
+    x: &Scale,
+    y: &Scale,
+    (left, right, top): (f64, f64, f64),
+) -> Obstacles {
+    let place = |p: &Point<'_, '_>| {
+        (x.at(p.cost.value), y.at(p.p50.value), p.p99.map_or(y.at(p.p50.value), |e| y.at(e.value)))
+    };
     let mut obstacles = Obstacles::default();
     for point in points {
         let (px, py, ptop) = place(point);
@@ -180,7 +202,12 @@ fn label_points(canvas: &mut Canvas, points: &[Point<'_, '_>], x: &Scale, y: &Sc
         let (px, py, ptop) = place(alone);
         let width = Kind::Name.width(alone.arm.name()) + Kind::Name.width(alone.arm.suffix());
         let middle = (py + ptop) / 2.0 + 4.4;
-        let beside = [(px + 10.0, middle), (px - 10.0 - width, middle), (px + 10.0, ptop - 6.0), (px - width / 2.0, ptop - 10.0)];
+        let beside = [
+            (px + 10.0, middle),
+            (px - 10.0 - width, middle),
+            (px + 10.0, ptop - 6.0),
+            (px - width / 2.0, ptop - 10.0),
+        ];
         if let Some(text) = obstacles.place(beside, within, |x, y| name_text(alone, x, y)) {
             canvas.text(text.halo());
         }
@@ -228,42 +255,9 @@ fn ladder<'a, 'b>(
 }
 
 fn name_text(p: &Point<'_, '_>, x: f64, y: f64) -> Text {
-    let spans = vec![(p.arm.name().to_string(), p.arm.mark.paint), (p.arm.suffix().to_string(), "var(--ink)")];
+    let spans =
+        vec![(p.arm.name().to_string(), p.arm.mark.paint), (p.arm.suffix().to_string(), "var(--ink)")];
     Text::spans(Kind::Name, x, y, spans)
-}
-
-fn wire_rows(canvas: &mut Canvas, case: &Case<'_>, top: f64, width: f64) {
-    let left = rows::margin(&case.arms);
-    let values: Vec<(&ArmView<'_>, Option<Estimate>)> = case.arms.iter().map(|a| (a, a.wire_bytes())).collect();
-    let labels = 86.0;
-    let right = width - labels;
-    canvas.text(Text::note(0.0, top + 12.0, "bytes on the wire per delivery, both directions (log)"));
-    let shown = values.iter().filter(|(a, _)| a.believed()).filter_map(|(_, e)| *e);
-    let x = Scale::log_over(shown.flat_map(|e| ends(&e)), left, right);
-    let bottom = top + 24.0 + ROW * values.len() as f64;
-    for value in x.binary_ticks() {
-        let at = x.at(value);
-        canvas.line(at, top + 22.0, at, bottom, "var(--grid)", "");
-        canvas.text(Text::tick(at, bottom + 16.0, PAGE.bytes(value)).middle());
-    }
-    canvas.line(left, bottom, right, bottom, AXIS, "");
-    for (i, (arm, value)) in values.iter().enumerate() {
-        let y = top + 34.0 + ROW * i as f64;
-        rows::name(canvas, arm, 0.0, y);
-        let absent = value.is_none().then(|| arm.no_cost());
-        if rows::instead(canvas, arm, left, y, width - left, absent) {
-            continue;
-        }
-        let e = value.expect("not absent");
-        canvas.open_titled(&format!("{}: {} bytes a delivery; {}, n = {}", arm.name(), PAGE.estimate(&e), arm.state.name(), arm.n()));
-        canvas.line(left, y, x.at(e.value), y, arm.mark.paint, r#"stroke-width="1" opacity=".5""#);
-        if let Some((low, high)) = e.bounds() {
-            bar_across(canvas, x.at(low), x.at(high), y, matches!(e.spread, Spread::Interval(..)), arm.mark.paint);
-        }
-        marker(canvas, arm.mark, arm.state, x.at(e.value), y);
-        canvas.close();
-        canvas.text(Text::tick(width, y + 4.2, PAGE.bytes(e.value)).end());
-    }
 }
 
 fn sentence(case: &Case<'_>) -> String {
@@ -282,7 +276,9 @@ fn sentence(case: &Case<'_>) -> String {
     }
     parts.extend(cost_ratio(case));
     match (parts.is_empty(), ages.as_slice()) {
-        (true, [(name, us)]) => format!("A client of {name} holds news {} old at the median.", PAGE.time(*us)),
+        (true, [(name, us)]) => {
+            format!("A client of {name} holds news {} old at the median.", PAGE.time(*us))
+        }
         (true, _) => "No difference seen between the arms. Lower left is better.".into(),
         (false, _) => format!("{} Lower left is better.", parts.join(" ")),
     }
@@ -291,7 +287,7 @@ fn sentence(case: &Case<'_>) -> String {
 /// `long-poll costs 9.1 to 11 × a push.`
 fn cost_ratio(case: &Case<'_>) -> Option<String> {
     let costs = |push: bool| -> Vec<(&ArmView<'_>, Estimate)> {
-        let of = case.believed().filter(|a| a.transport.is_push() == push);
+        let of = case.believed().filter(|a| a.transport.is_push() == push && a.one_in().is_none());
         of.filter_map(|a| Some((a, a.server_cost()?))).collect()
     };
     let (asker, dear) = costs(false).into_iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
@@ -302,7 +298,8 @@ fn cost_ratio(case: &Case<'_>) -> Option<String> {
     if !apart(&dear, last) || dear.value / last.value < 1.5 {
         return None;
     }
-    let ratios = if most == least { most } else { format!("{} to {most}", least.trim_end_matches("\u{a0}×")) };
+    let ratios =
+        if most == least { most } else { format!("{} to {most}", least.trim_end_matches("\u{a0}×")) };
     Some(format!("{}{} costs {ratios} a push.", asker.name(), asker.suffix()))
 }
 
@@ -358,4 +355,3 @@ fn table(case: &Case<'_>) -> Table {
     }
     table
 }
-

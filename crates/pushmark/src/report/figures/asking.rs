@@ -3,12 +3,13 @@
 
 use pushmark_model::run::{Arm, Latency};
 
-use crate::report::canvas::{Canvas, Drawing, Pattern, Text};
+use crate::report::canvas::{Canvas, Drawing, Text};
 use crate::report::case::{ArmView, Case, P, TAIL};
 use crate::report::estimate::Estimate;
 use crate::report::figure::{Figure, HALF, Size, both};
 use crate::report::marks::marker;
 use crate::report::numbers::PAGE;
+use crate::report::pattern::Pattern;
 use crate::report::rows;
 use crate::report::scale::{Scale, time_tick};
 use crate::report::table::{Cell, Table};
@@ -42,7 +43,9 @@ pub(crate) fn long_poll(case: &Case<'_>) -> Option<Figure> {
     let sum = |f: fn(&pushmark_model::run::LongPoll) -> u64| -> u64 {
         arm.starts.iter().filter_map(|s| s.long_poll.as_ref()).map(f).sum()
     };
-    let rate = |f: fn(&pushmark_model::run::LongPoll) -> f64| arm.estimate(|a| a.long_poll.as_ref().map(f), true).map(|e| e.value);
+    let rate = |f: fn(&pushmark_model::run::LongPoll) -> f64| {
+        arm.estimate(|a| a.long_poll.as_ref().map(f), true).map(|e| e.value)
+    };
     let (per_s, ceiling) = (rate(|l| l.answers_per_s), rate(|l| l.ceiling_per_s));
     let number = |v: Option<f64>| v.map_or("–".to_string(), |v| PAGE.three(v));
     let mut table = Table::new(&[("quantity", "quantity"), ("value", "value")]);
@@ -61,7 +64,11 @@ pub(crate) fn long_poll(case: &Case<'_>) -> Option<Figure> {
         title: "Long poll: listening, in flight, deaf".into(),
         sentence: match sum(|l| l.missed_deaf) {
             0 => format!("Nothing was missed between two answers, at {} answers a second.", number(per_s)),
-            n => format!("{} deliveries were missed between two answers, at {} answers a second.", PAGE.count(n), number(per_s)),
+            n => format!(
+                "{} deliveries were missed between two answers, at {} answers a second.",
+                PAGE.count(n),
+                number(per_s)
+            ),
         },
         caption: format!(
             "{}; a closed loop: without news it ends at {} answers/s (clients ÷ hold); marker p50, tick p99",
@@ -101,7 +108,8 @@ pub(crate) fn poll(case: &Case<'_>) -> Option<Figure> {
     let sum = |f: fn(&pushmark_model::run::Poll) -> u64| -> u64 {
         arm.starts.iter().filter_map(|s| s.poll.as_ref()).map(f).sum()
     };
-    let (requests, redundant, skipped) = (sum(|p| p.requests), sum(|p| p.redundant), sum(|p| p.skipped_states));
+    let (requests, redundant, skipped) =
+        (sum(|p| p.requests), sum(|p| p.redundant), sum(|p| p.skipped_states));
     let shown = arm.total(|d| d.delivered).unwrap_or(0);
     let mut bars = Vec::new();
     if requests > 0 {
@@ -112,8 +120,10 @@ pub(crate) fn poll(case: &Case<'_>) -> Option<Figure> {
         bars.push(Bar { title: format!("{} requests", PAGE.count(requests)), parts });
     }
     if shown + skipped > 0 {
-        let parts =
-            vec![("shown".to_string(), shown as f64, Fill::Kept), ("never shown".to_string(), skipped as f64, Fill::Hatched)];
+        let parts = vec![
+            ("shown".to_string(), shown as f64, Fill::Kept),
+            ("never shown".to_string(), skipped as f64, Fill::Hatched),
+        ];
         bars.push(Bar { title: format!("{} states", PAGE.count(shown + skipped)), parts });
     }
     let times: [(&'static str, Of); 2] = [
@@ -141,7 +151,10 @@ pub(crate) fn poll(case: &Case<'_>) -> Option<Figure> {
             Some(one_in) => format!("It showed 1 state in {}; {overruns}.", PAGE.fixed(one_in, 0)),
             None => format!("It showed every state; {overruns}."),
         },
-        caption: format!("{}; first receipt = received − due of the states shown; age at receipt at every answer; marker p50, tick p99", case.statistic()),
+        caption: format!(
+            "{}; first receipt = received − due of the states shown; age at receipt at every answer; marker p50, tick p99",
+            case.statistic()
+        ),
         wide,
         narrow,
         table: with_tail(table, arm),
@@ -161,8 +174,12 @@ fn value(arm: &ArmView<'_>, of: Of, p: P) -> Option<f64> {
 fn time_rows(table: &mut Table, arm: &ArmView<'_>, times: &[(&'static str, Of)]) {
     for (name, of) in times {
         for p in P::ALL {
-            let cell = value(arm, *of, p).map_or_else(Cell::absent, |us| Cell { shown: PAGE.time(us), plain: format!("{us:.0}") });
-            table.push(vec![Cell { shown: format!("{name} {}", p.name()), plain: format!("{name} {}_us", p.name()) }, cell]);
+            let cell = value(arm, *of, p)
+                .map_or_else(Cell::absent, |us| Cell { shown: PAGE.time(us), plain: format!("{us:.0}") });
+            table.push(vec![
+                Cell { shown: format!("{name} {}", p.name()), plain: format!("{name} {}_us", p.name()) },
+                cell,
+            ]);
         }
     }
 }
@@ -177,7 +194,14 @@ fn with_tail(mut table: Table, arm: &ArmView<'_>) -> Table {
     table
 }
 
-fn draw(case: &Case<'_>, arm: &ArmView<'_>, id: &str, bars: &[Bar], times: &[(&'static str, Of)], size: Size) -> Drawing {
+fn draw(
+    case: &Case<'_>,
+    arm: &ArmView<'_>,
+    id: &str,
+    bars: &[Bar],
+    times: &[(&'static str, Of)],
+    size: Size,
+) -> Drawing {
     let width = size.width();
     let (bar_step, row_step) = (62.0, 30.0);
     let top = 26.0 + bar_step * bars.len() as f64;
@@ -202,7 +226,11 @@ fn draw(case: &Case<'_>, arm: &ArmView<'_>, id: &str, bars: &[Bar], times: &[(&'
             canvas.text(Text::note(left, y + 4.0, "– none"));
             continue;
         };
-        canvas.open_titled(&format!("{name}: p50 {}, p99 {}", PAGE.time(*p50), p99.map_or("–".into(), |v| PAGE.time(v))));
+        canvas.open_titled(&format!(
+            "{name}: p50 {}, p99 {}",
+            PAGE.time(*p50),
+            p99.map_or("–".into(), |v| PAGE.time(v))
+        ));
         if let Some(p99) = p99 {
             let (a, b) = (x.at(*p50), x.at(*p99));
             canvas.line(a, y, b, y, arm.mark.paint, r#"stroke-width="1.8""#);

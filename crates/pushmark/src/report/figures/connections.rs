@@ -29,7 +29,11 @@ pub(crate) fn over_time(case: &Case<'_>) -> Option<Figure> {
         return None;
     }
     let (wide, narrow) = both(FULL, |size| OVER_TIME.draw(case, size));
-    let start = if case.n() == 1 { "one start, n = 1".into() } else { format!("of {} starts the median one", case.n()) };
+    let start = if case.n() == 1 {
+        "one start, n = 1".into()
+    } else {
+        format!("of {} starts the median one", case.n())
+    };
     Some(Figure {
         id: "connections",
         title: "Connections over time".into(),
@@ -51,7 +55,8 @@ fn sentence(case: &Case<'_>) -> String {
         let lost = sum(arm, |c| c.lost);
         if lost > 0 {
             let again = sum(arm, |c| c.reconnected);
-            let remade = if again == 0 { "not remade".into() } else { format!("remade {} times", PAGE.count(again)) };
+            let remade =
+                if again == 0 { "not remade".into() } else { format!("remade {} times", PAGE.count(again)) };
             parts.push(format!("{} lost {} connections, {remade}.", arm.name(), PAGE.count(lost)));
         }
         let (asked, opened) = (sum(arm, |c| c.asked), sum(arm, |c| c.opened));
@@ -59,7 +64,11 @@ fn sentence(case: &Case<'_>) -> String {
             parts.push(format!("{} opened {} of {}.", arm.name(), PAGE.count(opened), PAGE.count(asked)));
         }
     }
-    if parts.is_empty() { "Every arm opened all it was asked for and lost none.".into() } else { parts.join(" ") }
+    if parts.is_empty() {
+        "Every arm opened all it was asked for and lost none.".into()
+    } else {
+        parts.join(" ")
+    }
 }
 
 fn table(case: &Case<'_>) -> Table {
@@ -76,7 +85,9 @@ fn table(case: &Case<'_>) -> Table {
     let mut table = Table::new(&columns);
     for arm in &case.arms {
         let mut kinds = std::collections::BTreeMap::<&str, u64>::new();
-        for (kind, count) in arm.starts.iter().flat_map(|a| a.connections.failed.iter().chain(&a.connections.lost_by)) {
+        for (kind, count) in
+            arm.starts.iter().flat_map(|a| a.connections.failed.iter().chain(&a.connections.lost_by))
+        {
             *kinds.entry(kind).or_default() += count;
         }
         let kinds: Vec<String> = kinds.iter().map(|(k, n)| format!("{k} {}", PAGE.count(*n))).collect();
@@ -108,7 +119,8 @@ pub(crate) fn times(case: &Case<'_>) -> Option<Figure> {
         id: "connect",
         title: "Connect times".into(),
         sentence: times_sentence(case),
-        caption: case.caption("from connect to the first response byte; marker p50, tick p99, thin tick slowest"),
+        caption: case
+            .caption("from connect to the first response byte; marker p50, tick p99, thin tick slowest"),
         wide,
         narrow,
         table: times_table(case),
@@ -124,7 +136,14 @@ fn draw_times(case: &Case<'_>, size: Size) -> Drawing {
     let three: [fn(&Connect) -> u64; 3] = [|c| c.p50_us, |c| c.p99_us, |c| c.max_us];
     let values = case.believed().flat_map(|a| three.iter().filter_map(|of| connect(a, *of)).map(|e| e.value));
     let x = Scale::log_over(values, left, right);
-    rows::axis_below(&mut canvas, &x, (left, right), (top, bottom), time_tick, "until the first response byte (log) →");
+    rows::axis_below(
+        &mut canvas,
+        &x,
+        (left, right),
+        (top, bottom),
+        time_tick,
+        "until the first response byte (log) →",
+    );
     let mut named = false;
     for (i, arm) in case.arms.iter().enumerate() {
         let y = top + 14.0 + step * (i as f64 + 0.5);
@@ -152,7 +171,14 @@ fn draw_times(case: &Case<'_>, size: Size) -> Drawing {
         canvas.line(b, y - 6.0, b, y + 6.0, paint, r#"stroke-width="2""#);
         canvas.line(z, y - 4.0, z, y + 4.0, paint, r#"stroke-width="1""#);
         if let Some((low, high)) = p50.bounds() {
-            bar_across(&mut canvas, x.at(low), x.at(high), y, matches!(p50.spread, Spread::Interval(..)), paint);
+            bar_across(
+                &mut canvas,
+                x.at(low),
+                x.at(high),
+                y,
+                matches!(p50.spread, Spread::Interval(..)),
+                paint,
+            );
         }
         marker(&mut canvas, arm.mark, arm.state, a, y);
         canvas.close();

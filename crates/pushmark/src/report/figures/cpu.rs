@@ -1,12 +1,13 @@
 //! CPU per million deliveries: server, generator and soft interrupts always together, because
 //! on one host the sender is charged for part of the receiver's work.
 
-use crate::report::canvas::{Canvas, Drawing, Kind, Pattern, Text};
+use crate::report::canvas::{Canvas, Drawing, Kind, Text};
 use crate::report::case::{ArmView, Case, TAIL};
 use crate::report::estimate::{Estimate, Spread};
 use crate::report::figure::{Figure, HALF, Size, both};
 use crate::report::marks::bar_across;
 use crate::report::numbers::PAGE;
+use crate::report::pattern::Pattern;
 use crate::report::rows;
 use crate::report::scale::{Scale, plain_tick};
 use crate::report::table::{Cell, Table};
@@ -28,7 +29,11 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
     }
     let (wide, narrow) = both(HALF, |size| draw(case, size));
     let environment = &case.run().environment;
-    let host = if environment.same_host { "; single-host figures rank servers, they are not a network's" } else { "" };
+    let host = if environment.same_host {
+        "; single-host figures rank servers, they are not a network's"
+    } else {
+        ""
+    };
     let poll = if case.arms.iter().any(|a| a.one_in().is_some()) { "; poll: per million shown" } else { "" };
     Some(Figure {
         id: "cpu",
@@ -55,7 +60,9 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
         _ => "; ⊢⊣ server, 95 %",
     };
     let name = format!("CPU-s per million deliveries{bars}");
-    rows::axis_below(&mut canvas, &x, (left, right), (top, bottom), plain_tick, &name);
+    if most > 0.0 {
+        rows::axis_below(&mut canvas, &x, (left, right), (top, bottom), plain_tick, &name);
+    }
     let longest = believed.iter().max_by(|a, b| total(a).total_cmp(&total(b))).map(|a| a.name());
     for (i, arm) in case.arms.iter().enumerate() {
         let y = top + step * (i as f64 + 0.5);
@@ -102,7 +109,14 @@ fn bar(canvas: &mut Canvas, arm: &ArmView<'_>, x: &Scale, left: f64, y: f64, nam
     }
     canvas.close();
     if let Some((server, (low, high))) = parts[0].and_then(|s| Some((s, s.bounds()?))) {
-        bar_across(canvas, x.at(low), x.at(high).max(x.at(low) + 1.0), y + 13.0, matches!(server.spread, Spread::Interval(..)), INK);
+        bar_across(
+            canvas,
+            x.at(low),
+            x.at(high).max(x.at(low) + 1.0),
+            y + 13.0,
+            matches!(server.spread, Spread::Interval(..)),
+            INK,
+        );
     }
     let without: Vec<&str> =
         styles.iter().zip(&parts).filter(|(_, p)| p.is_none()).map(|((label, ..), _)| *label).collect();
@@ -121,8 +135,13 @@ fn sentence(case: &Case<'_>) -> String {
         case.believed().filter_map(|a| Some((a.name(), a.server_cost()?))).collect();
     costs.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
     match costs.as_slice() {
-        [] => "The server's process is not known to pushmark, so its CPU is not given.".into(),
-        [(name, e)] => format!("The server spends {} µs of CPU on a delivery of {name}.", PAGE.three(e.value)),
+        [] => {
+            let why = case.believed().next().map_or("no arm is believed", |a| a.no_cost());
+            format!("No server CPU can be given per delivery: {why}.")
+        }
+        [(name, e)] => {
+            format!("The server spends {} µs of CPU on a delivery of {name}.", PAGE.three(e.value))
+        }
         [(dear, a), .., (cheap, b)] => {
             if super::age_cost::apart(a, b) {
                 format!(

@@ -3,10 +3,11 @@
 
 use pushmark_model::run::Delivery;
 
-use crate::report::canvas::{Canvas, Drawing, Kind, Pattern, Text};
+use crate::report::canvas::{Canvas, Drawing, Kind, Text};
 use crate::report::case::{ArmView, Case, TAIL};
 use crate::report::figure::{FULL, Figure, Size, both};
 use crate::report::numbers::PAGE;
+use crate::report::pattern::Pattern;
 use crate::report::rows;
 use crate::report::table::{Cell, Table};
 use crate::report::tokens::{AXIS, BG, DELIVERED, INK2, INVALID, LATE};
@@ -81,13 +82,17 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
     if case.observes() {
         return None;
     }
-    let (wide, narrow) = both(FULL, |size| if size.is_narrow() { draw_narrow(case) } else { draw_wide(case) });
-    let starts = if case.n() == 1 { "one start, n = 1".into() } else { format!("totals of {} starts", case.n()) };
+    let (wide, narrow) =
+        both(FULL, |size| if size.is_narrow() { draw_narrow(case) } else { draw_wide(case) });
+    let starts =
+        if case.n() == 1 { "one start, n = 1".into() } else { format!("totals of {} starts", case.n()) };
     Some(Figure {
         id: "deliveries",
         title: "What became of every intended delivery".into(),
         sentence: sentence(case),
-        caption: format!("{starts}; intended = publications due × subscribers planned; delivered = within the deadline"),
+        caption: format!(
+            "{starts}; intended = publications due × subscribers planned; delivered = within the deadline"
+        ),
         wide,
         narrow,
         table: table(case),
@@ -97,7 +102,8 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
 fn draw_wide(case: &Case<'_>) -> Drawing {
     let step = 52.0;
     let left = rows::margin(&case.arms);
-    let mut canvas = Canvas::new(&Size::Wide(FULL).id(case, "deliveries"), FULL, 30.0 + step * case.arms.len() as f64);
+    let mut canvas =
+        Canvas::new(&Size::Wide(FULL).id(case, "deliveries"), FULL, 30.0 + step * case.arms.len() as f64);
     let all = (left, (FULL - left - 28.0) * 0.575);
     let rest = (left + all.1 + 28.0, FULL - left - all.1 - 28.0);
     canvas.text(Text::note(all.0, 12.0, scale_note(case)));
@@ -126,16 +132,21 @@ fn draw_narrow(case: &Case<'_>) -> Drawing {
         if rows::instead(&mut canvas, arm, 0.0, y + 12.0, width, no_delivery(arm)) {
             continue;
         }
-        canvas.text(Text::tick(width, y - 6.0, format!("{} delivered", PAGE.count(Fate::Delivered.count(arm)))).end());
+        canvas.text(
+            Text::tick(width, y - 6.0, format!("{} delivered", PAGE.count(Fate::Delivered.count(arm)))).end(),
+        );
         canvas.open_titled(&hover(arm));
         whole_bar(&mut canvas, arm, (0.5, width - 1.0), y);
         canvas.close();
         let rest: Vec<Fate> = Fate::ALL[1..].iter().copied().filter(|f| f.count(arm) > 0).collect();
-        let mut words: Vec<String> = rest.iter().map(|f| format!("{} {}", PAGE.count(f.count(arm)), f.name())).collect();
+        let mut words: Vec<String> =
+            rest.iter().map(|f| format!("{} {}", PAGE.count(f.count(arm)), f.name())).collect();
         if words.is_empty() {
             words.push("nothing lost".into());
         }
-        for (line, words) in super::super::width::wrap(&words.join(" · "), 11.5, width).into_iter().take(2).enumerate() {
+        for (line, words) in
+            super::super::width::wrap(&words.join(" · "), 11.5, width).into_iter().take(2).enumerate()
+        {
             canvas.text(Text::note(0.0, y + 33.0 + 14.0 * line as f64, words));
         }
     }
@@ -214,7 +225,8 @@ fn lost_bar(canvas: &mut Canvas, arm: &ArmView<'_>, (x, width): (f64, f64), y: f
     let text = Text::tick(x, y + 34.0, words.join(" · "));
     let intended = arm.total(|d| d.intended).unwrap_or(total).max(1);
     let larger = (width / total as f64) / (whole / intended as f64);
-    let note = if larger >= 1.5 { format!("drawn {}\u{a0}× larger", grouped(larger)) } else { String::new() };
+    let note =
+        if larger >= 1.5 { format!("drawn {}\u{a0}× larger", grouped(larger)) } else { String::new() };
     let same_line = text.width() + Kind::Note.width(&note) + 12.0 <= width;
     canvas.text(text);
     canvas.text(Text::note(x + width, if same_line { y + 34.0 } else { y + 48.0 }, note).end());
@@ -254,12 +266,14 @@ fn sentence(case: &Case<'_>) -> String {
         let names: Vec<&str> = whole.iter().map(|a| a.name()).collect();
         let delivered = Fate::Delivered.count(whole[0]);
         let same = whole.iter().all(|a| Fate::Delivered.count(a) == delivered);
-        let all = if same { format!("all {}", PAGE.count(delivered)) } else { "all that was intended".into() };
+        let all =
+            if same { format!("all {}", PAGE.count(delivered)) } else { "all that was intended".into() };
         sentences.push(format!("{} delivered {all}.", words::list(&names)));
     }
     for arm in believed.iter().filter(|a| lost(a) > 0) {
         let gone: u64 = arm.starts.iter().map(|a| a.connections.lost).sum();
-        let with = if gone > 0 { format!(" with {} lost connections", PAGE.count(gone)) } else { String::new() };
+        let with =
+            if gone > 0 { format!(" with {} lost connections", PAGE.count(gone)) } else { String::new() };
         sentences.push(format!("{} lost {}{with}.", arm.name(), PAGE.count(lost(arm))));
     }
     for arm in &believed {
@@ -291,4 +305,3 @@ fn table(case: &Case<'_>) -> Table {
     }
     table
 }
-

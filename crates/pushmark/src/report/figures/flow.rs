@@ -17,9 +17,14 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
     if case.observes() || !case.believed().any(|a| lines(a).iter().any(|l| !l.points.is_empty())) {
         return None;
     }
-    let panels = Panels { id: "flow", axis: "↑ deliveries per second", tick: plain_tick, note, lines: &lines };
+    let panels =
+        Panels { id: "flow", axis: "↑ deliveries per second", tick: plain_tick, note, lines: &lines };
     let (wide, narrow) = both(FULL, |size| panels.draw(case, size));
-    let start = if case.n() == 1 { "one start, n = 1".into() } else { format!("of {} starts the median one", case.n()) };
+    let start = if case.n() == 1 {
+        "one start, n = 1".into()
+    } else {
+        format!("of {} starts the median one", case.n())
+    };
     Some(Figure {
         id: "flow",
         title: "Due, sent and delivered per second".into(),
@@ -59,7 +64,9 @@ fn lines(arm: &ArmView<'_>) -> Vec<Line> {
     let of = |value: &dyn Fn(&Window) -> f64| -> Vec<(f64, f64)> {
         measured
             .chunks(each)
-            .map(|c| (f64::from(c[0].second - from), c.iter().map(|w| value(w)).sum::<f64>() / c.len() as f64))
+            .map(|c| {
+                (f64::from(c[0].second - from), c.iter().map(|w| value(w)).sum::<f64>() / c.len() as f64)
+            })
             .collect()
     };
     let dash = match arm.mark.dash {
@@ -110,7 +117,10 @@ fn sentence(case: &Case<'_>) -> String {
     let behind: Vec<&str> = case.believed().filter(|a| !kept(a)).map(|a| a.name()).collect();
     let unstable: Vec<&str> = case.believed().filter(|a| a.unstable()).map(|a| a.name()).collect();
     if !unstable.is_empty() {
-        return format!("The backlog of {} grows: it does not keep up.", crate::report::words::list(&unstable));
+        return format!(
+            "The backlog of {} grows: it does not keep up.",
+            crate::report::words::list(&unstable)
+        );
     }
     if behind.is_empty() {
         "Every arm was sent what was due.".into()

@@ -47,9 +47,14 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
     let all: Vec<Option<Cells>> = case.arms.iter().map(|a| cells(a).filter(|_| a.believed())).collect();
     let shared = shared(&all)?;
     let (wide, narrow) = both(FULL, |size| draw(case, &all, &shared, size));
-    let start = if case.n() == 1 { "one start".to_string() } else { format!("of {} starts the median one", case.n()) };
+    let start = if case.n() == 1 {
+        "one start".to_string()
+    } else {
+        format!("of {} starts the median one", case.n())
+    };
     let joined = all.iter().flatten().map(|c| c.each).max().unwrap_or(1);
-    let columns = if joined == 1 { "one column a second".to_string() } else { format!("one column {joined} s") };
+    let columns =
+        if joined == 1 { "one column a second".to_string() } else { format!("one column {joined} s") };
     Some(Figure {
         id: "latency-over-time",
         title: "Latency over time".into(),
@@ -218,8 +223,11 @@ fn disturbance(arm: &ArmView<'_>) -> Option<(u32, f64, f64)> {
 }
 
 fn sentence(case: &Case<'_>) -> String {
-    let all: Vec<(&ArmView<'_>, (u32, f64, f64))> =
-        case.believed().filter_map(|a| Some((a, disturbance(a)?))).filter(|(_, d)| d.1 > 5.0 * d.2.max(1.0)).collect();
+    let all: Vec<(&ArmView<'_>, (u32, f64, f64))> = case
+        .believed()
+        .filter_map(|a| Some((a, disturbance(a)?)))
+        .filter(|(_, d)| d.1 > 5.0 * d.2.max(1.0))
+        .collect();
     let Some((worst, (second, us, _))) = all.iter().max_by(|a, b| a.1.1.total_cmp(&b.1.1)) else {
         return "No second stands out in any arm.".into();
     };

@@ -16,7 +16,8 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Figure> {
     if !case.believed().any(|a| cpu_lines(a).iter().any(|l| !l.points.is_empty())) {
         return None;
     }
-    let panels = Panels { id: "cpu-time", axis: "↑ cores", tick: plain_tick, note: busiest, lines: &cpu_lines };
+    let panels =
+        Panels { id: "cpu-time", axis: "↑ cores", tick: plain_tick, note: busiest, lines: &cpu_lines };
     let (wide, narrow) = both(FULL, |size| panels.draw(case, size));
     let start = start_of(case);
     let mut columns = vec![
@@ -28,7 +29,8 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<Figure> {
     ];
     columns.extend(TAIL);
     let us = |v: Option<u64>| Cell::number(v.map(|v| v as f64));
-    let table = seconds(case, &columns, &|w| vec![us(w.server_cpu_us), us(w.generator_cpu_us), us(w.softirq_us)]);
+    let table =
+        seconds(case, &columns, &|w| vec![us(w.server_cpu_us), us(w.generator_cpu_us), us(w.softirq_us)]);
     Some(Figure {
         id: "cpu-over-time",
         title: "CPU over time".into(),
@@ -59,7 +61,12 @@ fn cpu_lines(arm: &ArmView<'_>) -> Vec<Line> {
     let line = |name, paint, style: &str, points| Line { name, paint, style: style.into(), points };
     vec![
         line("server", SERVER, r#"stroke-width="2" stroke-linejoin="round""#, of(|w| w.server_cpu_us)),
-        line("generator", GENERATOR, r#"stroke-width="2" stroke-dasharray="7 4""#, of(|w| w.generator_cpu_us)),
+        line(
+            "generator",
+            GENERATOR,
+            r#"stroke-width="2" stroke-dasharray="7 4""#,
+            of(|w| w.generator_cpu_us),
+        ),
         line("softirq", INK2, r#"stroke-width="1.2" stroke-dasharray="1.5 3""#, of(|w| w.softirq_us)),
     ]
 }
@@ -143,7 +150,15 @@ const STEAL: Lines = Lines {
     height: 240.0,
 };
 
-fn figure_of(case: &Case<'_>, lines: &Lines, id: &'static str, title: &str, sentence: String, caption: &str, column: (&str, &str)) -> Option<Figure> {
+fn figure_of(
+    case: &Case<'_>,
+    lines: &Lines,
+    id: &'static str,
+    title: &str,
+    sentence: String,
+    caption: &str,
+    column: (&str, &str),
+) -> Option<Figure> {
     if !lines.has_data(case) {
         return None;
     }
@@ -169,12 +184,21 @@ pub(crate) fn read_lag(case: &Case<'_>) -> Option<Figure> {
 }
 
 pub(crate) fn memory(case: &Case<'_>) -> Option<Figure> {
-    let peak = |a: &ArmView<'_>| a.starts.iter().filter_map(|s| s.server.as_ref()).map(|s| s.rss_bytes_peak).max();
+    let peak =
+        |a: &ArmView<'_>| a.starts.iter().filter_map(|s| s.server.as_ref()).map(|s| s.rss_bytes_peak).max();
     let most = case.believed().filter_map(|a| Some((a.name(), peak(a)?))).max_by_key(|p| p.1);
     let sentence = most.map_or("The server's memory is not known.".to_string(), |(name, bytes)| {
         format!("The server's RSS peaks at {} in {name}.", PAGE.bytes(bytes as f64))
     });
-    figure_of(case, &MEMORY, "memory-over-time", "Memory over time", sentence, "RSS of the server's process, each second", ("RSS, MiB", "server_rss_mib"))
+    figure_of(
+        case,
+        &MEMORY,
+        "memory-over-time",
+        "Memory over time",
+        sentence,
+        "RSS of the server's process, each second",
+        ("RSS, MiB", "server_rss_mib"),
+    )
 }
 
 pub(crate) fn run_queue(case: &Case<'_>) -> Option<Figure> {
@@ -193,14 +217,25 @@ pub(crate) fn run_queue(case: &Case<'_>) -> Option<Figure> {
         ),
         None => "No arm is believed.".into(),
     };
-    figure_of(case, &RUN_QUEUE, "run-queue", "Run-queue wait of the generator", sentence, "all shard threads", ("wait, ms", "run_queue_wait_ms"))
+    figure_of(
+        case,
+        &RUN_QUEUE,
+        "run-queue",
+        "Run-queue wait of the generator",
+        sentence,
+        "all shard threads",
+        ("wait, ms", "run_queue_wait_ms"),
+    )
 }
 
 pub(crate) fn steal(case: &Case<'_>) -> Option<Figure> {
     let most = case.believed().flat_map(|a| &a.starts).map(|s| s.generator.steal).fold(0.0, f64::max);
     let sentence = match most {
         0.0 => "The hypervisor took nothing from this machine.".into(),
-        share => format!("The hypervisor took {} of the CPU at most; from 2 % figures are suspect.", PAGE.percent(share)),
+        share => format!(
+            "The hypervisor took {} of the CPU at most; from 2 % figures are suspect.",
+            PAGE.percent(share)
+        ),
     };
     figure_of(case, &STEAL, "steal", "Steal", sentence, "all CPUs", ("steal, ms", "steal_ms"))
 }

@@ -13,6 +13,9 @@ use crate::report::table::{Cell, Table};
 use crate::report::tokens::INK;
 
 pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
+    if case.observes() && case.arms.iter().all(|a| a.memory().is_none()) {
+        return None;
+    }
     let (wide, narrow) = both(HALF, |size| draw(case, size));
     Some(Figure {
         id: "memory",
@@ -53,12 +56,15 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
     let (divisor, unit) = byte_unit(ends.iter().copied().fold(0.0, f64::max));
     let x = Scale::from_zero(ends.iter().map(|e| e / divisor).fold(0.0, f64::max), left, right - 8.0);
     let name = format!("{unit} per connection →");
-    rows::axis_below(&mut canvas, &x, (left, right), (top - 6.0, bottom), plain_tick, &name);
     if !ends.is_empty() {
+        rows::axis_below(&mut canvas, &x, (left, right), (top - 6.0, bottom), plain_tick, &name);
         canvas.text(Text::note(width, 12.0, format!("process + kernel, {unit}")).end());
     }
     let room = |a: &&ArmView<'_>| a.kernel_memory().map_or(0.0, |k| k.value);
-    let named = believed().filter(|a| a.memory().is_some()).max_by(|a, b| room(a).total_cmp(&room(b))).map(|a| a.name());
+    let named = believed()
+        .filter(|a| a.memory().is_some())
+        .max_by(|a, b| room(a).total_cmp(&room(b)))
+        .map(|a| a.name());
     for (i, arm) in case.arms.iter().enumerate() {
         let y = top + step * (i as f64 + 0.5);
         rows::name(&mut canvas, arm, 0.0, y);
@@ -94,7 +100,14 @@ fn row(
     let at = x.at(process.value);
     canvas.line(left, y, at, y, arm.mark.paint, r#"stroke-width="1.2""#);
     if let Some((low, high)) = process.bounds() {
-        bar_across(canvas, x.at(low), x.at(high), y, matches!(process.spread, Spread::Interval(..)), arm.mark.paint);
+        bar_across(
+            canvas,
+            x.at(low),
+            x.at(high),
+            y,
+            matches!(process.spread, Spread::Interval(..)),
+            arm.mark.paint,
+        );
     }
     let with_kernel = kernel.map(|k| x.at(process.value + k.value));
     if let Some(end) = with_kernel {
@@ -117,20 +130,28 @@ fn row(
 
 /// `2.3 [2.1, 2.5] + 1.7`.
 fn value(process: &Estimate, kernel: Option<&Estimate>, size: Size) -> String {
-    let kernel = kernel.map_or(String::new(), |k| format!(" + {}", PAGE.fixed(k.value, decimals_of_three(k.value, 1))));
+    let kernel = kernel
+        .map_or(String::new(), |k| format!(" + {}", PAGE.fixed(k.value, decimals_of_three(k.value, 1))));
     let value = PAGE.fixed(process.value, decimals_of_three(process.value, 1));
     let bounds = PAGE.bounds(process, decimals_of_three(process.value, 1)).filter(|_| !size.is_narrow());
     format!("{value}{}{kernel}", bounds.map_or(String::new(), |b| format!(" {b}")))
 }
 
 fn sentence(case: &Case<'_>) -> String {
-    let mut all: Vec<(&str, f64)> = case.believed().filter_map(|a| Some((a.name(), a.memory()?.value))).collect();
+    let mut all: Vec<(&str, f64)> =
+        case.believed().filter_map(|a| Some((a.name(), a.memory()?.value))).collect();
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     match all.as_slice() {
         [] => "Memory per connection was not measured.".into(),
-        [(name, value)] => format!("A connection of {name} adds {} to the server's process.", PAGE.bytes(*value)),
+        [(name, value)] => {
+            format!("A connection of {name} adds {} to the server's process.", PAGE.bytes(*value))
+        }
         [(least, low), .., (most, high)] => {
-            format!("From {} in {least} to {} in {most}, before the kernel's part.", PAGE.bytes(*low), PAGE.bytes(*high))
+            format!(
+                "From {} in {least} to {} in {most}, before the kernel's part.",
+                PAGE.bytes(*low),
+                PAGE.bytes(*high)
+            )
         }
     }
 }

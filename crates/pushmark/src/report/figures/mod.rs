@@ -11,8 +11,10 @@ mod heat;
 mod machine;
 mod memory;
 pub(crate) mod observe;
+mod percentile_labels;
 mod percentiles;
 mod spread;
+mod wire;
 
 use super::case::Case;
 use super::figure::Figure;

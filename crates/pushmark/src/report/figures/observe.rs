@@ -59,7 +59,14 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
     let mut canvas = Canvas::new(&size.id(case, "observed"), width, bottom + 42.0);
     let values = case.believed().flat_map(|a| [gap(a, false), gap(a, true)]).flatten().map(|e| e.value);
     let x = Scale::log_over(values, left, right);
-    rows::axis_below(&mut canvas, &x, (left, right), (top, bottom), time_tick, "gap between messages (log) →");
+    rows::axis_below(
+        &mut canvas,
+        &x,
+        (left, right),
+        (top, bottom),
+        time_tick,
+        "gap between messages (log) →",
+    );
     for (i, arm) in case.arms.iter().enumerate() {
         let y = top + 6.0 + step * (i as f64 + 0.4);
         rows::name(&mut canvas, arm, 0.0, y);
@@ -69,18 +76,33 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
             continue;
         }
         let p50 = found.0.expect("not absent");
-        canvas.open_titled(&format!("{}: gap p50 {}; {}, n = {}", arm.name(), PAGE.time(p50.value), arm.state.name(), arm.n()));
+        canvas.open_titled(&format!(
+            "{}: gap p50 {}; {}, n = {}",
+            arm.name(),
+            PAGE.time(p50.value),
+            arm.state.name(),
+            arm.n()
+        ));
         if let Some(p99) = found.1 {
             let (a, b) = (x.at(p50.value), x.at(p99.value));
             canvas.line(a, y, b, y, arm.mark.paint, r#"stroke-width="1.8""#);
             canvas.line(b, y - 6.0, b, y + 6.0, arm.mark.paint, r#"stroke-width="2""#);
         }
         if let Some((low, high)) = p50.bounds() {
-            bar_across(&mut canvas, x.at(low), x.at(high), y, matches!(p50.spread, Spread::Interval(..)), arm.mark.paint);
+            bar_across(
+                &mut canvas,
+                x.at(low),
+                x.at(high),
+                y,
+                matches!(p50.spread, Spread::Interval(..)),
+                arm.mark.paint,
+            );
         }
         marker(&mut canvas, arm.mark, arm.state, x.at(p50.value), y);
         canvas.close();
-        if let (Some(messages), Some(bytes)) = (per_second(arm, |o| o.messages), per_second(arm, |o| o.payload_bytes)) {
+        if let (Some(messages), Some(bytes)) =
+            (per_second(arm, |o| o.messages), per_second(arm, |o| o.payload_bytes))
+        {
             let words = format!("{}/s · {}/s", PAGE.three(messages.value), PAGE.bytes(bytes.value));
             let under = if size.is_narrow() { 22.0 } else { 4.2 };
             canvas.text(Text::tick(width, y + under, words).end().halo());
@@ -104,7 +126,9 @@ fn table(case: &Case<'_>) -> Table {
     columns.extend(TAIL);
     let mut table = Table::new(&columns);
     for arm in &case.arms {
-        let sum = |of: fn(&Observed) -> u64| arm.starts.iter().filter_map(|a| a.observed.as_ref()).map(of).sum::<u64>();
+        let sum = |of: fn(&Observed) -> u64| {
+            arm.starts.iter().filter_map(|a| a.observed.as_ref()).map(of).sum::<u64>()
+        };
         let mut row = vec![
             Cell::text(arm.name()),
             Cell::count(sum(|o| o.messages)),

@@ -1,31 +1,34 @@
 //! Latency by percentile, logarithmic in 1 − p. A missing delivery counts as infinitely late,
 //! so a curve ends where the missing begin; the ground is our own read lag.
 
-use pushmark_model::run::{Latency, VerdictState};
+use pushmark_model::run::VerdictState;
 
 use crate::report::avoid::Obstacles;
-use crate::report::canvas::{Canvas, Drawing, Kind, Pattern, Text, polyline};
+use crate::report::canvas::{Canvas, Drawing, Kind, Text, polyline};
 use crate::report::case::{ArmView, Case, P, Percentile, TAIL};
 use crate::report::curve::{self, place};
 use crate::report::estimate::{Estimate, Spread};
 use crate::report::figure::{FULL, Figure, Size, both};
 use crate::report::marks::marker;
 use crate::report::numbers::{PAGE, TimeUnit};
+use crate::report::pattern::Pattern;
 use crate::report::rows;
 use crate::report::scale::{Scale, time_tick};
 use crate::report::table::{Cell, Table};
-use crate::report::tokens::{AXIS, INK, SURFACE};
+use crate::report::tokens::{AXIS, SURFACE};
 use crate::report::words;
+
+use super::percentile_labels as labels;
 
 /// Points of a curve: enough for the eye, few enough for the page.
 const POINTS: usize = 151;
 
 /// One curve, ready to be drawn.
-struct Curve<'a, 'b> {
-    arm: &'b ArmView<'a>,
-    shares: Vec<f64>,
-    values: Vec<Option<Estimate>>,
-    own_lag: Vec<Option<f64>>,
+pub(super) struct Curve<'a, 'b> {
+    pub(super) arm: &'b ArmView<'a>,
+    pub(super) shares: Vec<f64>,
+    pub(super) values: Vec<Option<Estimate>>,
+    pub(super) own_lag: Vec<Option<f64>>,
 }
 
 pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
@@ -79,44 +82,60 @@ fn curve_of<'a, 'b>(arm: &'b ArmView<'a>) -> Option<Curve<'a, 'b>> {
         .collect();
     let values = curve::median(&starts?);
     values.first()?.as_ref()?;
-    let lag: Vec<Vec<Option<f64>>> =
-        arm.deliveries().filter_map(|d| Some(curve::values(&curve::decode(&d.read_lag)?, 0, &shares))).collect();
+    let lag: Vec<Vec<Option<f64>>> = arm
+        .deliveries()
+        .filter_map(|d| Some(curve::values(&curve::decode(&d.read_lag)?, 0, &shares)))
+        .collect();
     let own_lag = curve::median(&lag).into_iter().map(|e| e.map(|e| e.value)).collect();
     Some(Curve { arm, shares, values, own_lag })
 }
 
-struct Plot {
-    x: Scale,
-    y: Scale,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
+pub(super) struct Plot {
+    pub(super) x: Scale,
+    pub(super) y: Scale,
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
     /// Height of the strip under the floor for what fits no log axis.
-    strip: f64,
+    pub(super) strip: f64,
 }
 
 impl Plot {
-    fn at(&self, share: f64, us: f64) -> (f64, f64) {
-        let y = if us < self.y.low() && self.strip > 0.0 { self.bottom + self.strip / 2.0 } else { self.y.at(us) };
+    pub(super) fn at(&self, share: f64, us: f64) -> (f64, f64) {
+        let y = if us < self.y.low() && self.strip > 0.0 {
+            self.bottom + self.strip / 2.0
+        } else {
+            self.y.at(us)
+        };
         (self.x.at(place(share)), y)
     }
 }
 
 fn draw(case: &Case<'_>, curves: &[Curve<'_, '_>], size: Size) -> Drawing {
     let (width, height) = (size.width(), if size.is_narrow() { 340.0 } else { 400.0 });
-    let last = curves.iter().map(|c| supported(c.arm.publications())).max_by_key(|p| *p as u8).unwrap_or(P::P999);
+    let last =
+        curves.iter().map(|c| supported(c.arm.publications())).max_by_key(|p| *p as u8).unwrap_or(P::P999);
     let below = curves.iter().any(|c| c.values.iter().flatten().any(|e| e.value < 1.0));
     let strip = if below { 18.0 } else { 0.0 };
     let (left, right) = (58.0, width - if size.is_narrow() { 40.0 } else { 70.0 });
     let (top, bottom) = (34.0, height - 46.0 - strip);
     let values = curves.iter().flat_map(|c| c.values.iter().flatten().map(|e| e.value));
     // The ground is worth a fifth of the picture, so that its edge can be compared.
-    let lags = curves.iter().filter_map(|c| c.own_lag.last().copied().flatten()).flat_map(|lag| [lag, lag / 4.0]);
+    let lags =
+        curves.iter().filter_map(|c| c.own_lag.last().copied().flatten()).flat_map(|lag| [lag, lag / 4.0]);
     let y = Scale::log_over(values.chain(lags).filter(|v| *v >= 1.0), bottom, top);
     let x = Scale::linear(place(curve::FIRST), place(last.share()), left, right);
     let plot = Plot { x, y, left, right, top, bottom, strip };
     let mut canvas = Canvas::new(&size.id(case, "percentiles"), width, height);
+    if curves.is_empty() {
+        canvas.text(Text::note(
+            left + 10.0,
+            (top + bottom) / 2.0,
+            "– no arm has a latency that can be drawn",
+        ));
+        return canvas.finish();
+    }
     axes(&mut canvas, &plot, last);
     beyond(&mut canvas, case, &plot, last, size);
     let mut obstacles = Obstacles::default();
@@ -127,13 +146,10 @@ fn draw(case: &Case<'_>, curves: &[Curve<'_, '_>], size: Size) -> Drawing {
     for curve in curves {
         line(&mut canvas, &plot, curve, &mut obstacles);
     }
-    if curves.is_empty() {
-        canvas.text(Text::note(left + 10.0, (top + bottom) / 2.0, "– no arm has a latency that can be drawn"));
-    }
-    label_ends(&mut canvas, &plot, curves, &mut obstacles);
-    label_curves(&mut canvas, &plot, curves, size, &mut obstacles);
-    label_own_lag(&mut canvas, &plot, curves, size, &mut obstacles);
-    strip_counts(&mut canvas, &plot, curves);
+    labels::label_ends(&mut canvas, &plot, curves, &mut obstacles);
+    labels::label_curves(&mut canvas, &plot, curves, size, &mut obstacles);
+    labels::label_own_lag(&mut canvas, &plot, curves, size, &mut obstacles);
+    labels::strip_counts(&mut canvas, &plot, curves);
     canvas.finish()
 }
 
@@ -157,7 +173,8 @@ fn axes(canvas: &mut Canvas, plot: &Plot, last: P) {
             canvas.text(text);
         }
     }
-    canvas.text(Text::note(plot.right, foot + 34.0, "percentile of expected deliveries, log in 1 − p →").end());
+    canvas
+        .text(Text::note(plot.right, foot + 34.0, "percentile of expected deliveries, log in 1 − p →").end());
 }
 
 /// Dotted ground where too few publications support a percentile, and why.
@@ -165,10 +182,13 @@ fn beyond(canvas: &mut Canvas, case: &Case<'_>, plot: &Plot, last: P, size: Size
     let dots = canvas.pattern(Pattern::Unsupported);
     let wide = if size.is_narrow() { 26.0 } else { 44.0 };
     canvas.rect(plot.right + 4.0, plot.top - 8.0, wide, plot.bottom - plot.top + 8.0, &dots, "");
-    let fewest = case.believed().filter(|a| a.total(|_| 0).is_some()).map(ArmView::publications).max().unwrap_or(0);
+    let fewest =
+        case.believed().filter(|a| a.total(|_| 0).is_some()).map(ArmView::publications).max().unwrap_or(0);
     let whole = format!("not given beyond {}: {} publications a start", last.name(), PAGE.count(fewest));
+    let short = format!("not given: {} publications a start", PAGE.count(fewest));
     let room = plot.bottom - plot.top - 20.0;
-    let words = crate::report::width::first_fitting(&[&whole, "too few publications"], 11.5, false, room);
+    let words =
+        crate::report::width::first_fitting(&[&whole, &short, "too few publications"], 11.5, false, room);
     let middle = (plot.top + plot.bottom) / 2.0;
     canvas.text(Text::note(plot.right + 8.0 + wide / 2.0, middle, words).middle().upward().halo());
 }
@@ -222,8 +242,13 @@ fn band(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>) {
     }
 }
 
-fn points(plot: &Plot, curve: &Curve<'_, '_>) -> Vec<(f64, f64)> {
-    curve.shares.iter().zip(&curve.values).map_while(|(s, e)| e.as_ref().map(|e| plot.at(*s, e.value))).collect()
+pub(super) fn points(plot: &Plot, curve: &Curve<'_, '_>) -> Vec<(f64, f64)> {
+    curve
+        .shares
+        .iter()
+        .zip(&curve.values)
+        .map_while(|(s, e)| e.as_ref().map(|e| plot.at(*s, e.value)))
+        .collect()
 }
 
 fn line(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>, obstacles: &mut Obstacles) {
@@ -267,132 +292,6 @@ fn cap(dash: &str) -> &'static str {
     if dash == "1.5 4" { "round" } else { "butt" }
 }
 
-/// A curve that ends among the missing says so at its end.
-fn label_ends(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], obstacles: &mut Obstacles) {
-    for curve in curves.iter().filter(|c| c.values.last().is_some_and(Option::is_none)) {
-        let Some(&(x, y)) = points(plot, curve).last() else { continue };
-        let at_least = P::ALL.iter().find_map(|p| match curve.arm.latency(*p) {
-            Percentile::AtLeast { us, missing } => Some((us, missing)),
-            _ => None,
-        });
-        let Some((us, missing)) = at_least else { continue };
-        let words = format!("≥ {}: {} late or missing", PAGE.time(us), PAGE.count(missing));
-        let text = |x: f64, y: f64| Text::spans(Kind::Name, x, y, vec![(words.clone(), curve.arm.mark.paint)]).halo();
-        let width = Kind::Name.width(&words);
-        let near = [(x + 8.0, y + 4.0), (x + 8.0, y - 8.0), (x - width - 8.0, y - 8.0), (x - width / 2.0, y - 10.0)];
-        let within = [plot.left, plot.top - 12.0, canvas.width, plot.bottom];
-        if let Some(text) = obstacles.place(near, within, text) {
-            canvas.text(text);
-        }
-    }
-}
-
-/// Names above or below their curves; curves that run together share one line of names.
-fn label_curves(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], size: Size, obstacles: &mut Obstacles) {
-    let all: Vec<Vec<(f64, f64)>> = curves.iter().map(|c| points(plot, c)).collect();
-    let middle = (plot.left + plot.right) / 2.0;
-    let y_at = |i: usize, x: f64| {
-        let near = all[i].iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()));
-        near.map_or(f64::INFINITY, |p| p.1)
-    };
-    let mut order: Vec<usize> = (0..curves.len()).collect();
-    order.sort_by(|a, b| y_at(*a, middle).total_cmp(&y_at(*b, middle)));
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for i in order {
-        match groups.last_mut() {
-            Some(group) if y_at(i, middle) - y_at(*group.last().expect("not empty"), middle) < 24.0 => group.push(i),
-            _ => groups.push(vec![i]),
-        }
-    }
-    for group in groups {
-        let spans = label_of(curves, &group, size);
-        let text = |x: f64, y: f64| Text::spans(Kind::Name, x, y, spans.clone()).middle().halo();
-        let half = text(0.0, 0.0).width() / 2.0;
-        let steps = 24;
-        let mut places = Vec::new();
-        for i in 0..steps {
-            // From the middle outward, right first.
-            let offset = (i + 1) / 2 * if i % 2 == 1 { 1 } else { -1 };
-            let x = middle + f64::from(offset) * (plot.right - plot.left) / f64::from(steps);
-            let over = |x: f64| group.iter().map(|g| y_at(*g, x)).fold(f64::INFINITY, f64::min);
-            let under = |x: f64| group.iter().map(|g| y_at(*g, x)).fold(f64::NEG_INFINITY, f64::max);
-            let span = [x - half, x, x + half];
-            places.push((x, span.iter().map(|x| over(*x)).fold(f64::INFINITY, f64::min) - 9.0));
-            places.push((x, span.iter().map(|x| under(*x)).fold(0.0, f64::max) + 17.0));
-        }
-        let within = [plot.left, plot.top - 14.0, plot.right, plot.bottom];
-        if let Some(text) = obstacles.place(places, within, text) {
-            canvas.text(text);
-        }
-    }
-}
-
-fn label_of(curves: &[Curve<'_, '_>], group: &[usize], size: Size) -> Vec<(String, &'static str)> {
-    let mut spans = Vec::new();
-    if group.len() > 1 && !size.is_narrow() {
-        spans.push(("from above: ".to_string(), INK));
-    }
-    for (at, i) in group.iter().enumerate() {
-        let arm = curves[*i].arm;
-        if at > 0 {
-            spans.push((", ".to_string(), INK));
-        }
-        spans.push((arm.name().to_string(), arm.mark.paint));
-        spans.push((arm.suffix().to_string(), INK));
-        if let Some(one_in) = arm.one_in().filter(|_| group.len() == 1 && !size.is_narrow()) {
-            spans.push((format!(" (the 1 in {} it showed)", PAGE.fixed(one_in, 0)), arm.mark.paint));
-        }
-    }
-    spans.retain(|s| !s.0.is_empty());
-    spans
-}
-
-fn label_own_lag(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>], size: Size, obstacles: &mut Obstacles) {
-    for curve in curves.iter().filter(|c| c.arm.state == VerdictState::Suspect) {
-        let Some(share) = lag_share(curve.arm) else { continue };
-        let whole = format!("read lag of {} ▲: {} of its latency at p99", curve.arm.name(), PAGE.percent(share));
-        let words = if size.is_narrow() { format!("read lag of {}", curve.arm.name()) } else { whole };
-        let text = |x: f64, y: f64| Text::note(x, y, words.clone()).paint(curve.arm.mark.paint).middle().halo();
-        let places = (0..40).flat_map(|i| {
-            let at = (i * 5 + 40) % curve.shares.len();
-            let lag = curve.own_lag.get(at).copied().flatten().unwrap_or(0.0);
-            let (x, y) = plot.at(curve.shares[at], lag.max(plot.y.low()));
-            [(x, y + 18.0), (x, y + 26.0), (x, y - 9.0)]
-        });
-        if let Some(text) = obstacles.place(places, [plot.left, plot.top, plot.right, plot.bottom], text) {
-            canvas.text(text);
-        }
-    }
-}
-
-/// Read lag p99 ÷ latency p99.
-fn lag_share(arm: &ArmView<'_>) -> Option<f64> {
-    let lag = |d: &'_ pushmark_model::run::Delivery| -> Option<f64> { d.read_lag.p99_us.map(|v| v as f64) };
-    let lag = arm.estimate(|a| lag(a.delivery.as_ref()?), true)?.value;
-    arm.latency(P::P99).us().filter(|us| *us > 0.0).map(|us| lag / us)
-}
-
-/// What fits no log axis is counted in the strip, never cut silently.
-fn strip_counts(canvas: &mut Canvas, plot: &Plot, curves: &[Curve<'_, '_>]) {
-    if plot.strip == 0.0 {
-        return;
-    }
-    let words: Vec<String> = curves
-        .iter()
-        .filter_map(|c| {
-            let count = |l: &Latency| curve::decode(l).map_or(0, |d| d.negative_count() + d.positive().count_at(0));
-            let (below, negative) =
-                (c.arm.total(|d| count(&d.latency))?, c.arm.total(|d| d.latency.negative).unwrap_or(0));
-            let of_them = if negative > 0 { format!(", {} negative", PAGE.count(negative)) } else { String::new() };
-            (below > 0).then(|| format!("{}: {} below 1 µs{of_them}", c.arm.name(), PAGE.count(below)))
-        })
-        .collect();
-    let text = Text::note(plot.right - 6.0, plot.bottom + 13.0, words.join("; ")).end();
-    if text.bounds()[0] > plot.left {
-        canvas.text(text.halo());
-    }
-}
-
 /// A clause on arms that have no curve though they are believed.
 fn without_curve(case: &Case<'_>, curves: &[Curve<'_, '_>]) -> String {
     let drawn = |a: &ArmView<'_>| curves.iter().any(|c| c.arm.transport == a.transport);
@@ -400,7 +299,8 @@ fn without_curve(case: &Case<'_>, curves: &[Curve<'_, '_>]) -> String {
     for arm in case.believed().filter(|a| !drawn(a)) {
         let why = if arm.unstable() {
             let slope = arm.deliveries().filter_map(|d| d.backlog_per_s).fold(0.0, f64::max);
-            let goodput = super::flow::goodput(arm).map_or(String::new(), |g| format!(", goodput {}/s", PAGE.three(g)));
+            let goodput =
+                super::flow::goodput(arm).map_or(String::new(), |g| format!(", goodput {}/s", PAGE.three(g)));
             format!("unstable, backlog +{}/s{goodput}", PAGE.three(slope))
         } else {
             match arm.latency(P::P50) {
@@ -428,13 +328,19 @@ fn sentence(case: &Case<'_>) -> String {
     if !pushes.is_empty() {
         let names: Vec<&str> = pushes.iter().map(|a| a.name()).collect();
         let stay = if names.len() == 1 { "stays" } else { "stay" };
-        parts.push(format!("Up to {} {} {stay} within {}", p.name(), words::list(&names), PAGE.time(greatest(&pushes))));
+        parts.push(format!(
+            "Up to {} {} {stay} within {}",
+            p.name(),
+            words::list(&names),
+            PAGE.time(greatest(&pushes))
+        ));
     }
     let others: Vec<&ArmView<'_>> = case
         .believed()
         .filter(|a| at(a).is_some() && !pushes.iter().any(|p| p.transport == a.transport))
         .collect();
-    if let Some(slowest) = others.iter().max_by(|a, b| at(a).unwrap_or(0.0).total_cmp(&at(b).unwrap_or(0.0))) {
+    if let Some(slowest) = others.iter().max_by(|a, b| at(a).unwrap_or(0.0).total_cmp(&at(b).unwrap_or(0.0)))
+    {
         let doubt = if slowest.state == VerdictState::Valid { "" } else { ", in doubt," };
         let value = PAGE.time(at(slowest).unwrap_or(0.0));
         parts.push(match parts.is_empty() {
@@ -482,4 +388,3 @@ fn table(case: &Case<'_>) -> Table {
     }
     table
 }
-

@@ -14,15 +14,18 @@ use crate::report::rows;
 use crate::report::scale::{Scale, time_tick};
 use crate::report::table::{Cell, Table};
 
-const THREE: [(&str, fn(&Broadcasts) -> &Latency); 3] =
+/// One of the three receivers that are followed.
+type Receiver = fn(&Broadcasts) -> &Latency;
+
+const THREE: [(&str, Receiver); 3] =
     [("first", |s| &s.first), ("median", |s| &s.median), ("last", |s| &s.last)];
 
-fn p50(arm: &ArmView<'_>, of: fn(&Broadcasts) -> &Latency) -> Option<Estimate> {
+fn p50(arm: &ArmView<'_>, of: Receiver) -> Option<Estimate> {
     arm.estimate(|a| of(a.delivery.as_ref()?.spread.as_ref()?).p50_us.map(|v| v as f64), true)
 }
 
 /// p1 to p99 over broadcasts, the median of the starts at each end.
-fn reach(arm: &ArmView<'_>, of: fn(&Broadcasts) -> &Latency) -> Option<(f64, f64)> {
+fn reach(arm: &ArmView<'_>, of: Receiver) -> Option<(f64, f64)> {
     let ends: Option<Vec<(f64, f64)>> = arm
         .starts
         .iter()
@@ -40,8 +43,14 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
         return None;
     }
     let (wide, narrow) = both(HALF, |size| draw(case, size));
-    let broadcasts: u64 = case.arms.iter().filter_map(|a| a.total(|d| d.spread.as_ref().map_or(0, |s| s.broadcasts))).max().unwrap_or(0);
-    let sampled = case.arms.iter().any(|a| a.deliveries().any(|d| d.spread.as_ref().is_some_and(|s| s.sampled)));
+    let broadcasts: u64 = case
+        .arms
+        .iter()
+        .filter_map(|a| a.total(|d| d.spread.as_ref().map_or(0, |s| s.broadcasts)))
+        .max()
+        .unwrap_or(0);
+    let sampled =
+        case.arms.iter().any(|a| a.deliveries().any(|d| d.spread.as_ref().is_some_and(|s| s.sampled)));
     let kept = if sampled { ", a seeded sample" } else { "" };
     Some(Figure {
         id: "broadcasts",
@@ -110,7 +119,14 @@ fn row(canvas: &mut Canvas, arm: &ArmView<'_>, x: &Scale, y: f64, named: bool) {
     for (i, (_, of)) in THREE.iter().enumerate() {
         if let Some((low, high)) = reach(arm, *of) {
             let from = x.at(low);
-            canvas.rect(from, y - 6.0 + 4.0 * i as f64, (x.at(high) - from).max(1.0), 4.0, paint, r#"opacity=".3""#);
+            canvas.rect(
+                from,
+                y - 6.0 + 4.0 * i as f64,
+                (x.at(high) - from).max(1.0),
+                4.0,
+                paint,
+                r#"opacity=".3""#,
+            );
         }
     }
     let (a, m, z) = (x.at(first.value), x.at(median.value), x.at(last.value));
@@ -149,7 +165,11 @@ fn sentence(case: &Case<'_>) -> String {
         [] => "No broadcast was heard by every subscriber.".into(),
         [(name, value)] => format!("{name} reaches the last subscriber {} after due.", PAGE.time(*value)),
         [(fast, a), .., (slow, b)] => {
-            format!("{fast} reaches the last subscriber {} after due, {slow} after {}.", PAGE.time(*a), PAGE.time(*b))
+            format!(
+                "{fast} reaches the last subscriber {} after due, {slow} after {}.",
+                PAGE.time(*a),
+                PAGE.time(*b)
+            )
         }
     }
 }

@@ -37,7 +37,10 @@ pub(super) fn deliveries(case: &Case<'_>, pen: &Pen) -> Vec<String> {
     let (w, d, l, s) = (widths.name, widths.delivered, widths.lost, widths.superseded);
     // `late,` and `lost` begin in one column.
     out.push(pen.dim(&format!("  {:1$}late,", "", w + d + l - "lost".len())));
-    out.push(pen.dim(&format!("  {:w$}{:>d$}{:>l$}{:>s$}  {:BAR$}  outcome", "", "delivered", "lost", "superseded", "")));
+    out.push(pen.dim(&format!(
+        "  {:w$}{:>d$}{:>l$}{:>s$}  {:BAR$}  outcome",
+        "", "delivered", "lost", "superseded", ""
+    )));
     for arm in &case.arms {
         out.push(delivery_line(arm, &widths, pen));
     }
@@ -97,7 +100,7 @@ fn bar(delivered: u64, superseded: u64, intended: u64) -> String {
     let shown = (u128::from(delivered + superseded) * BAR as u128).div_ceil(u128::from(intended)) as usize;
     let mut out = "█".repeat(eighths / 8);
     let mut cells = eighths / 8;
-    if eighths % 8 > 0 {
+    if !eighths.is_multiple_of(8) {
         out.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
         cells += 1;
     }
@@ -117,7 +120,10 @@ pub(super) fn latencies(case: &Case<'_>, pen: &Pen) -> Vec<String> {
     let by = unit.name(&TERMINAL);
     let mut out = vec![
         String::new(),
-        pen.dim(&format!("  {:w$}{:>6}{:>8}{:>11}{:>6}    per million deliveries", "", "p50", "p99", "p99", "p50")),
+        pen.dim(&format!(
+            "  {:w$}{:>6}{:>8}{:>11}{:>6}    per million deliveries",
+            "", "p50", "p99", "p99", "p50"
+        )),
     ];
     // The first heading is longer than the column of names; the second decides the places.
     let head = format!("  received − due, {by}");
@@ -136,7 +142,11 @@ pub(super) fn latencies(case: &Case<'_>, pen: &Pen) -> Vec<String> {
 fn unit(case: &Case<'_>) -> TimeUnit {
     let mut values = Vec::new();
     for arm in case.believed() {
-        values.extend([arm.latency(P::P50).us(), arm.latency(P::P99).us(), age(arm, false).map(|e| e.value)].into_iter().flatten());
+        values.extend(
+            [arm.latency(P::P50).us(), arm.latency(P::P99).us(), age(arm, false).map(|e| e.value)]
+                .into_iter()
+                .flatten(),
+        );
     }
     TimeUnit::of_median(&values)
 }
@@ -203,7 +213,8 @@ fn notes(case: &Case<'_>, absent: Vec<(String, Vec<&str>)>) -> String {
         }
     }
     for (why, arms) in absent {
-        parts.push(format!("{} {why}", super::super::words::list(&arms)).replace(['\u{202f}', '\u{a0}'], ","));
+        parts
+            .push(format!("{} {why}", super::super::words::list(&arms)).replace(['\u{202f}', '\u{a0}'], ","));
     }
     let no_cost: Vec<&ArmView<'_>> = case.believed().filter(|a| a.server_cost().is_none()).collect();
     if let Some(first) = no_cost.first() {
