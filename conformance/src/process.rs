@@ -3,10 +3,11 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::PATIENCE;
+use crate::{PATIENCE, wait};
 
 /// A running process. Dropping it ends it.
 #[derive(Debug)]
@@ -61,6 +62,10 @@ impl Drop for Process {
     fn drop(&mut self) {
         if !self.ended() {
             let _ = kill_process(Pid::from_child(&self.child), self.signal);
+            // One that does not do as it is asked is not asked again.
+            if wait::within(Duration::from_secs(10), || self.ended().then_some(())).is_none() {
+                let _ = self.child.kill();
+            }
         }
         let _ = self.child.wait();
     }

@@ -8,13 +8,18 @@ use crate::PATIENCE;
 ///
 /// # Panics
 /// When [`PATIENCE`] is at its end; the message says what was waited for.
-pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub fn until<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, ask).unwrap_or_else(|| panic!("waited {} s for {what}", PATIENCE.as_secs()))
+}
+
+/// Asks again and again until there is an answer, or the time has passed.
+pub fn within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + patience;
     loop {
-        if let Some(answer) = ask() {
+        let answer = ask();
+        if answer.is_some() || Instant::now() >= deadline {
             return answer;
         }
-        assert!(Instant::now() < deadline, "waited {} s for {what}", PATIENCE.as_secs());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
