@@ -380,7 +380,7 @@ pub fn of_arms(arms: Vec<(Arm, Vec<Window>)>, start: usize) -> Sample {
              [publisher]\nrate = \"20/s\"  # < the knee\nsize = \"128B\"\n"
                 .into(),
         ),
-        plan: serde_json::json!({"connections": CLIENTS, "duration_us": SECONDS * 1_000_000, "poll_interval_us": 1_000_000}),
+        plan: serde_json::json!({"arms": [{"connections": CLIENTS, "subscriptions": {"channels": 1}}]}),
         environment: Environment {
             kernel: "6.8.0-45-generic".into(),
             cpu: "AMD EPYC 7B13".into(),
