@@ -1,4 +1,5 @@
-//! Readiness of descriptors through epoll: level-triggered, with time-outs in nanoseconds.
+//! Readiness of descriptors through epoll, with time-outs in nanoseconds: level-triggered, but
+//! where a reader takes all there is ([`Interest::Arrivals`]).
 //!
 //! Not mio, which rounds its time-outs up to whole milliseconds: a schedule kept to that
 //! grain would be the largest error of the instrument.
@@ -23,6 +24,11 @@ pub const BATCH_MAX: usize = 1024;
 pub enum Interest {
     /// Bytes, or a connection, can be read.
     Read,
+    /// Bytes have arrived: told once for each arrival, not again while they lie there
+    /// (edge-triggered). It spares the kernel a second look at every socket that was ready,
+    /// about a tenth of what a message costs. A reader whose read was not short, or that was
+    /// told of an end together with bytes, has to ask again by [`Poller::modify`].
+    Arrivals,
     /// Bytes can be written, or a connect has ended.
     Write,
     /// Either.
@@ -35,6 +41,7 @@ impl Interest {
     fn flags(self) -> epoll::EventFlags {
         match self {
             Interest::Read => epoll::EventFlags::IN | epoll::EventFlags::RDHUP,
+            Interest::Arrivals => epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET,
             Interest::Write => epoll::EventFlags::OUT,
             Interest::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP,
             Interest::None => epoll::EventFlags::empty(),
@@ -203,6 +210,20 @@ mod tests {
         seen.sort_unstable();
         assert_eq!(seen, [1, 2]);
         assert_eq!(poller.wait(Some(0)).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn arrivals_are_told_once_and_again_when_asked() {
+        let mut poller = Poller::new().unwrap();
+        let waker = Waker::new().unwrap();
+        poller.add(waker.as_fd(), 7, Interest::Arrivals).unwrap();
+        waker.ring();
+        assert_eq!(poller.wait(None).unwrap().len(), 1);
+        assert_eq!(poller.wait(Some(0)).unwrap().len(), 0, "nothing new has arrived");
+        waker.ring();
+        assert_eq!(poller.wait(Some(0)).unwrap().len(), 1, "the second has");
+        poller.modify(waker.as_fd(), 7, Interest::Arrivals).unwrap();
+        assert_eq!(poller.wait(Some(0)).unwrap().len(), 1, "what lies there is told anew");
     }
 
     #[test]

@@ -154,8 +154,7 @@ fn write_result(result: io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// An interrupted call counts as one that would block: the poller is level-triggered, so the
-/// descriptor comes up again.
+/// An interrupted call counts as one that would block. Calls that never sleep are not interrupted.
 fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

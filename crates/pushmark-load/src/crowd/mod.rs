@@ -72,11 +72,16 @@ impl Shard {
         if conn.phase == Phase::Connecting {
             return self.tcp_connected(index);
         }
-        if ready.readable {
-            self.readable(index);
+        let more = ready.readable && self.readable(index);
+        if self.crowd[index as usize].generation != generation {
+            return;
         }
-        let conn = &self.crowd[index as usize];
-        if ready.writable && conn.generation == generation && !conn.out.is_empty() {
+        if more || ready.hangup {
+            // What still lies there (an end, behind the last bytes) would not be told again.
+            // It comes up in the next turn: one loud connection does not hold up the others.
+            self.watch_anew(index);
+        }
+        if ready.writable && !self.crowd[index as usize].out.is_empty() {
             self.flush(index);
         }
     }
@@ -88,7 +93,7 @@ impl Shard {
             if conn.stamped {
                 stamps::enable_receive_stamps(link.fd())?;
             }
-            self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), Interest::Read)
+            self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), Interest::Arrivals)
         });
         if let Err(error) = readied {
             return self.lost(index, trouble::kind(&error), &error.to_string());

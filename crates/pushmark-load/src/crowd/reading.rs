@@ -12,15 +12,17 @@ use crate::trouble;
 const KEPT_MAX: usize = 64 << 10;
 
 impl Shard {
-    pub(super) fn readable(&mut self, index: u32) {
+    /// Reads once; gives whether more may lie there: a short read took all there was.
+    pub(super) fn readable(&mut self, index: u32) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.read(index, &mut buffer);
+        let filled = self.read(index, &mut buffer);
         self.buffer = buffer;
+        filled
     }
 
-    pub(super) fn read(&mut self, index: u32, buffer: &mut [u8]) {
+    fn read(&mut self, index: u32, buffer: &mut [u8]) -> bool {
         let conn = &mut self.crowd[index as usize];
-        let Some(link) = conn.link.as_mut() else { return };
+        let Some(link) = conn.link.as_mut() else { return false };
         let carried = conn.carry.len();
         if carried > 0 {
             buffer[..carried].copy_from_slice(&conn.carry);
@@ -39,21 +41,24 @@ impl Shard {
         self.publish_due(self.now_ns);
         if self.crowd[index as usize].generation != generation {
             // It was this peer's turn to publish, and its connection broke at that.
-            return;
+            return false;
         }
         match read {
             Ok(Read::Bytes(n)) => {
+                let filled = carried + n == buffer.len();
                 self.bytes_came(index, n);
                 let received_before = self.accounting.record.counts.received;
                 self.handle_input(index, &mut buffer[..carried + n]);
                 if let Some(stamp_ns) = stamp_ns {
                     self.kernel_stamped(index, stamp_ns, received_before);
                 }
+                return filled;
             }
             Ok(Read::WouldBlock) => self.crowd[index as usize].carry = buffer[..carried].to_vec(),
             Ok(Read::End) => self.handle_eof(index, &mut buffer[..carried]),
             Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
         }
+        false
     }
 
     pub(super) fn bytes_came(&mut self, index: u32, n: usize) {

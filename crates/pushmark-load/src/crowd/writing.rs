@@ -103,14 +103,19 @@ impl Shard {
 
     pub(super) fn watch(&mut self, index: u32, writing: bool) {
         let conn = &mut self.crowd[index as usize];
-        let Some(link) = &conn.link else { return };
-        if conn.writing != writing {
+        if conn.link.is_some() && conn.writing != writing {
             conn.writing = writing;
-            let interest = if writing { Interest::Both } else { Interest::Read };
-            // A failure shows at the next read or write.
-            let _ =
-                self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), interest);
+            self.watch_anew(index);
         }
+    }
+
+    /// Watches for what the client waits for; what is there already is told once more.
+    pub(super) fn watch_anew(&mut self, index: u32) {
+        let conn = &self.crowd[index as usize];
+        let Some(link) = &conn.link else { return };
+        let interest = if conn.writing { Interest::Both } else { Interest::Arrivals };
+        // A failure shows at the next read or write.
+        let _ = self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), interest);
     }
 
     /// A peer's turn to publish.
