@@ -28,6 +28,9 @@ pub(crate) struct Common {
     /// CPU of the receiver
     #[arg(long, global = true, default_value_t = 1)]
     receiver_cpu: usize,
+    /// Command to run receivers under, to profile them: `perf record -o driver.data`
+    #[arg(long, global = true, value_name = "COMMAND")]
+    under: Option<String>,
     /// How to print
     #[arg(long, global = true, default_value = "text")]
     pub(crate) format: Format,
@@ -98,8 +101,8 @@ pub(crate) fn measure(
 ) -> anyhow::Result<Measured> {
     let arm = plan::arm(ask);
     let server = Server::start(&common.pushmark()?, common.server_cpu)?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("receive").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut command = common.receiver()?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = spawn_on(command, common.receiver_cpu).context("starting the receiver")?;
 
     let start_ns = (Clock::now() + 100_000_000) / 1_000_000 * 1_000_000;
@@ -140,6 +143,22 @@ pub(crate) fn measure(
 }
 
 impl Common {
+    /// This binary again, as a receiver.
+    fn receiver(&self) -> anyhow::Result<Command> {
+        let own = std::env::current_exe()?;
+        let mut words = self.under.as_deref().unwrap_or_default().split_ascii_whitespace();
+        let mut command = match words.next() {
+            Some(first) => {
+                let mut command = Command::new(first);
+                command.args(words).arg(own);
+                command
+            }
+            None => Command::new(own),
+        };
+        command.arg("receive");
+        Ok(command)
+    }
+
     fn pushmark(&self) -> anyhow::Result<PathBuf> {
         let path = match &self.pushmark {
             Some(path) => path.clone(),
