@@ -17,3 +17,27 @@ pub(crate) fn kind(error: &io::Error) -> &'static str {
         _ => "io",
     }
 }
+
+/// Most bytes of an answer that are shown.
+pub(crate) const SHOWN_MAX: usize = 300;
+
+/// The beginning of what a target said, on one line: `HTTP/1.1 302 Found | Location: /login`.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_MAX)]);
+    let lines: Vec<String> =
+        text.lines().filter(|line| !line.is_empty()).map(|line| line.escape_debug().to_string()).collect();
+    if lines.is_empty() { "nothing".to_owned() } else { lines.join(" | ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_is_one_readable_line() {
+        let head = b"HTTP/1.1 302 Found\r\nLocation: /login\r\n\r\ngo\x07 away";
+        assert_eq!(shown(head), "HTTP/1.1 302 Found | Location: /login | go\\u{7} away");
+        assert_eq!(shown(b""), "nothing");
+        assert_eq!(shown(&[b'x'; 999]).len(), SHOWN_MAX);
+    }
+}

@@ -77,7 +77,7 @@ pub fn main() -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             let exit = Ending::exit_of(&error);
-            eprintln!("pushmark: {error:#}");
+            cmd::output::complain(&format!("{error:#}"));
             exit
         }
     }

@@ -103,6 +103,10 @@ impl Shard {
 
     pub(super) fn handle_input(&mut self, index: u32, mut input: &mut [u8]) {
         self.scratch.clear();
+        // A refusal is told with its head, which will have been taken off `input` by then.
+        let conn = &self.crowd[index as usize];
+        let came: Option<Box<[u8]>> =
+            (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
         loop {
             let conn = &mut self.crowd[index as usize];
             match conn.client.handle_input(&self.config, &mut input, &mut self.scratch) {
@@ -115,8 +119,7 @@ impl Shard {
                     }
                 }
                 Err(failure) => {
-                    let seen = String::from_utf8_lossy(&input[..input.len().min(200)]).into_owned();
-                    let what = format!("{failure}; received {seen:?}");
+                    let what = format!("{failure}; received {}", trouble::shown(came.as_deref().unwrap_or(input)));
                     return self.lost(index, failure.kind(), &what);
                 }
             }

@@ -22,3 +22,13 @@ pub fn print(text: &str) -> io::Result<()> {
         other => other,
     }
 }
+
+/// Says on stderr what went wrong. Where nobody can hear it, the exit code still tells.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "pushmark: {text}");
+}
+
+/// A line on stderr for whoever waits there.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

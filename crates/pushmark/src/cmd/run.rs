@@ -10,14 +10,14 @@ use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 
-use super::output::{Format, print};
+use super::output::{Format, complain, print};
 use crate::environment::{Placement, environment};
 use crate::exit::{Ending, Exit};
 use crate::preflight::{self, Machine, Need, sources_for};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
 use crate::report::{self, RunFiles};
-use crate::run::{self, About, ArmDone, Assembled, Setup, Signals, Start, Target, is_local};
+use crate::run::{self, About, ArmDone, Assembled, Setup, Signals, Start, Target, is_local, Unserved, nobody_came};
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::cpus;
 use crate::server::registry::Registry;
@@ -89,7 +89,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
     let loaded = load(args, &registry)?;
     let starts = loaded.scenario.repeat.max(1);
-    if let Some(output) = args.output.as_deref().filter(|path| path.exists()) {
+    if let Some(output) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
         let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
         return Err(Ending::error(Exit::Usage, text));
     }
@@ -104,12 +104,27 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             break;
         }
         let start = Start { number, of: starts };
-        let Assembled { run, windows, intervals } =
-            one_start(&loaded, &registry, &cpus, &signals, start, &mut progress)?;
+        let assembled = one_start(&loaded, &registry, &cpus, &signals, start, &mut progress);
+        let Assembled { run, windows, intervals } = match assembled {
+            Ok(assembled) => assembled,
+            Err(error) if files.is_empty() => return Err(error),
+            // The starts before it were measured: they are shown.
+            Err(error) => {
+                progress.finish();
+                complain(&format!("start {number} of {starts}: {error:#}"));
+                exit = exit.worst(Exit::Incomplete);
+                break;
+            }
+        };
         exit = exit.worst(exit_of(&run));
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
-        last_page = Some(keep(&files, &intervals, &place, &mut progress)?);
+        progress.finish();
+        last_page = keep(&files, &intervals, &place);
+        if last_page.is_none() {
+            // Printed or lost: nobody may take this for a kept run.
+            exit = exit.worst(Exit::Internal);
+        }
     }
     progress.finish();
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
@@ -299,18 +314,12 @@ fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
     {
         return Ok(());
     }
-    let mut text = String::from("no client could subscribe");
-    for one in done {
-        let sent = plan.arms.iter().find(|a| a.transport == one.arm.transport).map(|a| &a.subscribe);
-        let path = sent.map_or("", |s| s.path.source());
-        text.push_str(&format!("\n  {} sent  GET {path}", one.arm.transport));
-        for (kind, n) in &one.arm.connections.failed {
-            text.push_str(&format!("\n    {n} failed: {kind}"));
-        }
-        if let Some(first) = one.troubles.first() {
-            text.push_str(&format!("\n    first  {first}"));
-        }
-    }
+    let of = |one: &'_ ArmDone| plan.arms.iter().find(|arm| arm.transport == one.arm.transport);
+    let unserved: Vec<Unserved<'_>> = done
+        .iter()
+        .filter_map(|d| Some(Unserved { plan: of(d)?, failed: &d.arm.connections.failed, troubles: &d.troubles }))
+        .collect();
+    let text = nobody_came(&unserved);
     Err(Ending::error(Exit::Unreachable, text))
 }
 
@@ -333,40 +342,34 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
     }
 }
 
-/// Keeps the newest run; its page shows all starts so far. Returns the page's path.
-fn keep(
-    files: &[RunFiles],
-    intervals: &[Interval],
-    place: &Path,
-    progress: &mut Progress,
-) -> anyhow::Result<String> {
+/// Keeps the newest run; its page shows all starts so far. Gives the page's path, or none where
+/// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
+fn keep(files: &[RunFiles], intervals: &[Interval], place: &Path) -> Option<String> {
     let newest = &files[files.len() - 1];
     let html = report::html(files);
     let kept = Kept { run: &newest.run, windows: &newest.windows, intervals, report_html: Some(&html) };
     let saved = match store::save(&kept, &store::places(place)) {
         Ok(saved) => saved,
         Err(error) => {
-            // Nothing is lost while it can still be printed.
-            progress.trouble(&format!("{error:#}"));
-            return Ok(String::new());
+            complain(&format!("{error:#}"));
+            return None;
         }
     };
     if let Some(trouble) = &saved.trouble {
-        progress.trouble(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
+        complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
     }
     if let Some(results) = saved.folder.parent().filter(|p| p.ends_with(RESULTS)) {
         let indexed = Index::open(results).and_then(|mut index| index.insert(&newest.run, &saved.folder));
         if let Err(error) = indexed {
-            progress.trouble(&format!("the index of runs could not be kept: {error:#}"));
+            complain(&format!("the index of runs could not be kept: {error:#}"));
         }
     }
-    Ok(saved.folder.join("report.html").display().to_string())
+    Some(saved.folder.join("report.html").display().to_string())
 }
 
 fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyhow::Result<()> {
     let text = match args.format {
         Format::Text => {
-            let page = page.filter(|p| !p.is_empty());
             report::text(files, super::report::style(&Screen::of_stdout(), page))
         }
         Format::Json if files.len() == 1 => serde_json::to_string_pretty(&files[0].run)? + "\n",

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use pushmark_server::{Faults, Options, QueuePolicy, Stop, faults};
 
-use crate::exit::Exit;
+use super::output::note;
+use crate::exit::{Ending, Exit};
 
 /// Flags of `serve`.
 #[derive(Args, Clone, Debug)]
@@ -114,12 +115,25 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         let mut out = std::io::stdout().lock();
         // A closed stdout is no reason to stop serving.
         let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());
-    })?;
-    eprintln!(
+    })
+    .map_err(|error| refused(args, error))?;
+    note(&format!(
         "served {} connections, {} publications, {} deliveries; dropped {}, disconnected {}",
         summary.connections, summary.publications, summary.deliveries, summary.dropped, summary.disconnected
-    );
+    ));
     Ok(Exit::Pass)
+}
+
+/// An address that this machine does not give, said with the address.
+fn refused(args: &ServeArgs, error: std::io::Error) -> anyhow::Error {
+    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+    match error.kind() {
+        AddrInUse | AddrNotAvailable | PermissionDenied => {
+            let address = SocketAddr::new(args.host, args.port);
+            Ending::error(Exit::Refused, format!("cannot listen on {address}: {error}"))
+        }
+        _ => error.into(),
+    }
 }
 
 /// A thread waits for the signals: the server's loops are rung, never interrupted.

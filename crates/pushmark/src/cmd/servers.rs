@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::output::{Format, print};
+use super::output::{Format, note, print};
 use super::run::usage;
 use crate::exit::{Ending, Exit};
 use crate::server::port::free_port;
@@ -167,7 +167,7 @@ fn chores(
     };
     for server in named {
         if of(server).is_empty() {
-            eprintln!("{}: nothing to {what}", server.name);
+            note(&format!("{}: nothing to {what}", server.name));
             continue;
         }
         let status = command(of(server), server, registry, 0)?.status();
@@ -195,13 +195,13 @@ fn start(registry: &Registry, name: &str, port: Option<u16>, extra: &[String]) -
         None => free_port().context("a port for the server")?,
     };
     let endpoints = registry.endpoints(server);
-    eprintln!("{name} on port {port}; Ctrl-C ends it");
+    note(&format!("{name} on port {port}; Ctrl-C ends it"));
     for transport in endpoints.subscribe.transports() {
         let url = endpoints.subscribe.of(transport).map_or("", |template| &template.url);
-        eprintln!("  {:9}  {}", transport.name(), with_port(url, port));
+        note(&format!("  {:9}  {}", transport.name(), with_port(url, port)));
     }
     if let Some(publish) = &endpoints.publish {
-        eprintln!("  publish    {} {}", publish.method, with_port(&publish.url, port));
+        note(&format!("  publish    {} {}", publish.method, with_port(&publish.url, port)));
     }
     let error = command(&server.run, server, registry, port)?.args(extra).exec();
     Err(Ending::error(Exit::Unreachable, format!("{name}: {} does not start: {error}", server.run.join(" "))))

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use pushmark_model::plan::{ArmPlan, Mode, ShardPlan};
+use pushmark_model::plan::{ArmPlan, Mode, Reconnect, ShardPlan};
 use pushmark_model::run::{Arm, Generator, Outcome, VerdictState, Wire};
 use pushmark_net::Clock;
 
 use super::crew::{Came, Crew};
 use super::target::{Target, Up};
+use super::unserved::{Unserved, nobody_came};
 use super::{ArmDone, Signals, Start, emitters};
 use crate::exit::Exit;
 use crate::gather::{self, Gathered};
@@ -123,6 +124,13 @@ pub(super) fn drive(
                 marks.measured.take().or_else(|| marks.measure.is_some().then(|| monitor.mark()));
             crew.stop();
         }
+        if nobody_comes(plan, &gathered, place) {
+            crew.stop();
+            let _ = crew.join();
+            let total = gathered.total();
+            let of = Unserved { plan, failed: &total.failed, troubles: &total.troubles };
+            return Err(unreachable(anyhow::anyhow!(nobody_came(&[of]))));
+        }
         if now_ns > start_ns + plan.phases.end_ns() + OVERTIME_NS {
             return Err(internal(anyhow::anyhow!("the shards did not end in time")));
         }
@@ -148,6 +156,18 @@ pub(super) fn drive(
     arm.verdict = verdict::worst(&reasons);
     let intervals = gathered.intervals(Duration::from_nanos(start_ns.saturating_sub(setup.began_ns)));
     Ok(ArmDone { arm, windows, intervals, reasons, troubles: gathered.total().troubles.clone() })
+}
+
+/// Every client has tried once, none will again, and none was let in: nothing is left to wait
+/// for. A target that only refuses this transport may still be measured on its others.
+fn nobody_comes(plan: &ArmPlan, gathered: &Gathered, place: Place) -> bool {
+    let total = gathered.total();
+    let failed: u64 = total.failed.values().sum();
+    let down = total.failed.keys().all(|kind| matches!(&**kind, "refused" | "unreachable" | "timeout_connect"));
+    total.counts.opened == 0
+        && failed >= plan.connections
+        && plan.reconnect == Reconnect::None
+        && (place.of == 1 || down)
 }
 
 fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec<ShardPlan> {

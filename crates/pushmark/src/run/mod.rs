@@ -6,6 +6,7 @@ mod crew;
 mod emitters;
 mod signals;
 mod target;
+mod unserved;
 
 use pushmark_model::plan::{ArmPlan, Plan};
 use pushmark_model::run::{Arm, Reason, Window};
@@ -14,6 +15,7 @@ pub use arm::{Broken, Setup};
 pub use assemble::{About, Assembled, assemble};
 pub use signals::Signals;
 pub use target::Target;
+pub use unserved::{Unserved, nobody_came};
 
 use crate::progress::Progress;
 use crate::store::hlog::Interval;
