@@ -58,8 +58,9 @@ fn impossible() -> Option<&'static str> {
 }
 
 fn build() -> anyhow::Result<PathBuf> {
-    let program = ["--package", "conformance", "--bin", "instructions"];
-    shell::run(shell::cargo(&[&["build", "--release", "--quiet"], &program[..]].concat()))?;
+    // As `test` builds it: of one package alone, dependencies would be compiled again with
+    // the fewer features that it needs.
+    shell::run(shell::cargo(&["build", "--release", "--quiet", "--workspace", "--bin", "instructions"]))?;
     Ok(shell::target().join("release/instructions"))
 }
 
