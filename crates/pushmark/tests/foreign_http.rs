@@ -12,7 +12,8 @@ use tool::{LOAD, Tool, arms, number, whole};
 /// `[target.subscribe]` for one transport, and how to publish.
 fn templates(target: &Target, transport: &str, template: &str) -> String {
     let at = target.url("");
-    format!("[target.subscribe]\n{transport} = {}\n[target.publish]\nurl = \"{at}/publish\"\n", template.replace("{at}", &at))
+    let template = template.replace("{at}", &at);
+    format!("[target.subscribe]\n{transport} = {template}\n[target.publish]\nurl = \"{at}/publish\"\n")
 }
 
 /// An event stream: head, then each publication as one event.
@@ -198,26 +199,36 @@ fn refusing(status: &'static str, headers: &'static str, body: &'static str) -> 
 #[test]
 fn a_refusal_ends_with_3_and_says_what_was_sent_and_what_came_back() {
     let cases = [
-        ("302 Found", "Location: /login\r\n", "redirect"),
-        ("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", "auth"),
-        ("503 Service Unavailable", "", "status"),
+        ("302 Found", "Location: /login\r\n", "redirect: redirected with status 302"),
+        ("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", "auth: credentials refused with status 401"),
+        ("503 Service Unavailable", "Retry-After: 5\r\n", "status_5xx: answered with status 503"),
     ];
-    let mut shown = String::new();
-    for (status, headers, _) in cases {
-        for (transport, scheme) in [("sse", "http"), ("websocket", "ws"), ("long-poll", "http"), ("poll", "http")] {
+    let each = [("sse", "http"), ("websocket", "ws"), ("long-poll", "http"), ("poll", "http")];
+    let all = cases.iter().flat_map(|case| each.map(|transport| (case, transport)));
+    std::thread::scope(|scope| {
+        for ((status, headers, kind), (transport, scheme)) in all {
+            scope.spawn(move || {
             let target = refusing(status, headers, "go away");
             let tool = Tool::new();
             let url = format!("{scheme}://{}/hear?room=7", target.address);
             tool.write("s.toml", &format!("[target.subscribe]\n{transport} = \"{url}\"\n{LOAD}"));
-            let ended = tool.run(&["run", "s.toml", "-q", "--set", "load.duration=200ms"]).expect(3);
-            let code = &status[..3];
-            shown.push_str(&format!("{}\n", ended.err.replace(&target.address.to_string(), "HOST:PORT")));
-            let ended = ended.says(&["no client could subscribe", "/hear?room=7", code, transport]);
+            // Nothing is left to wait for once all have been refused.
+            let ended = tool.run(&["run", "s.toml", "-q", "-d", "300s"]).expect(3);
+            let headers = headers.trim_end();
+            let expected = format!(
+                "pushmark: no client could subscribe\n  {transport}\n    \
+                 sent    GET /hear?room=7 HTTP/1.1 to {}\n    \
+                 failed  8 of 8: {}\n    \
+                 first   {kind}; received HTTP/1.1 {status} | {headers} | Content-Length: 7 | go away\n",
+                target.address,
+                kind.split(':').next().unwrap()
+            );
+            assert_eq!(ended.err, expected);
             assert_eq!(ended.out, "");
             assert!(!tool.path("results").exists(), "nothing was measured");
+            });
         }
-    }
-    println!("{shown}");
+    });
 }
 
 #[test]
@@ -229,7 +240,7 @@ fn a_compressed_answer_is_a_failure_of_its_own_kind() {
     let tool = Tool::new();
     tool.write("s.toml", &format!("{}{LOAD}", templates(&target, "sse", "\"{at}/sse\"")));
     let ended = tool.run(&["run", "s.toml", "-q"]).expect(3);
-    ended.says(&["compressed", "8 failed"]);
+    ended.says(&["failed  8 of 8: compressed", "Content-Encoding: gzip"]);
     assert!(target.hub.requests().iter().filter(|r| r.path == "/sse").all(|r| r.header("accept-encoding") == "identity"));
 }
 

@@ -1,0 +1,136 @@
+//! Clients that are thrown out come back, as their policy and their server say.
+
+mod tool;
+
+use std::io::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tool::http::Target;
+use tool::{LOAD, Tool, arms, number};
+
+const BACK: &str = "reconnect = { backoff = \"full-jitter\", base = \"50ms\", max = \"1s\" }\n";
+
+#[test]
+fn half_a_crowd_that_is_reset_comes_back() {
+    let tool = Tool::new();
+    let scenario = |reconnect: &str| {
+        format!(
+            "transports = [\"sse\", \"websocket\"]\n[target]\nserver = \"builtin\"\nargs = [\"--reset\", \"1/2@1s\"]\n\
+             {LOAD}{reconnect}[publisher]\nrate = \"50/s\"\n"
+        )
+    };
+    let run = tool.measure(&scenario(BACK), &["-d", "3s", "--set", "transports=[\"sse\"]"]);
+    let arm = &arms(&run)[0];
+    let connections = &arm["connections"];
+    assert_eq!((number(connections, "/lost"), number(connections, "/reconnected")), (4.0, 4.0), "{connections}");
+    assert_eq!(connections["lost_by"], serde_json::json!({ "reset": 4 }));
+    // What was published meanwhile comes again by the last id: nothing is missing, nothing twice.
+    let delivery = &arm["delivery"];
+    assert_eq!(number(delivery, "/missing"), 0.0, "{delivery:#}");
+    assert_eq!(number(delivery, "/duplicate"), 0.0, "{delivery:#}");
+    assert_eq!(number(delivery, "/out_of_order"), 0.0, "{delivery:#}");
+    let came = number(delivery, "/delivered") + number(delivery, "/late");
+    assert!(came + number(delivery, "/unserved") >= number(delivery, "/intended"), "{delivery:#}");
+    assert_eq!(arm["outcome"], "degraded");
+
+    // Without a policy they stay away, and what they did not hear was not served.
+    let alone = Tool::new();
+    let run = alone.measure(&scenario(""), &["-d", "3s"]);
+    for arm in arms(&run) {
+        let (connections, delivery) = (&arm["connections"], &arm["delivery"]);
+        assert_eq!((number(connections, "/lost"), number(connections, "/reconnected")), (4.0, 0.0));
+        assert!(number(delivery, "/unserved") > 300.0, "{delivery:#}");
+        assert_eq!(number(delivery, "/intended"), 150.0 * 8.0);
+        assert_eq!(number(delivery, "/missing"), 0.0, "{delivery:#}");
+    }
+}
+
+#[test]
+fn the_pause_a_server_asks_for_is_kept_and_the_last_id_given_back() {
+    // Each connection hears three events and is closed; it is to come back after 400 ms.
+    static IDS: AtomicU64 = AtomicU64::new(0);
+    static ENDS: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
+    static COMES: Mutex<Vec<(Instant, String)>> = Mutex::new(Vec::new());
+    let target = Target::start(|request, answer| {
+        COMES.lock().unwrap().push((Instant::now(), request.header("last-event-id").to_owned()));
+        answer.head("text/event-stream")?;
+        answer.stream.write_all(b"retry: 400\n\n")?;
+        for _ in 0..3 {
+            let id = IDS.fetch_add(1, Ordering::Relaxed);
+            answer.stream.write_all(format!("id: event-{id}\ndata: tick\n\n").as_bytes())?;
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        ENDS.lock().unwrap().push(Instant::now());
+        Err(std::io::ErrorKind::ConnectionReset.into())
+    });
+    let tool = Tool::new();
+    let run = tool.measure(
+        &format!("[target.subscribe]\nsse = \"{}\"\n{LOAD}{BACK}", target.url("/events")),
+        &["-c", "1", "-d", "3s"],
+    );
+    assert!(number(&arms(&run)[0], "/connections/reconnected") >= 3.0, "{}", arms(&run)[0]["connections"]);
+    let (comes, ends) = (COMES.lock().unwrap(), ENDS.lock().unwrap());
+    assert_eq!(comes[0].1, "");
+    for (n, ((back, id), end)) in comes[1..].iter().zip(ends.iter()).enumerate() {
+        assert_eq!(*id, format!("event-{}", n * 3 + 2));
+        let pause = back.duration_since(*end);
+        assert!(pause >= Duration::from_millis(395), "it came back after {pause:?}");
+        // At most 50 ms of jitter of our own; the rest is for a busy machine.
+        assert!(pause < Duration::from_millis(1_200), "it came back after {pause:?}");
+    }
+}
+
+#[test]
+fn a_204_means_never_again() {
+    static CAME: AtomicU64 = AtomicU64::new(0);
+    let target = Target::start(|_, answer| {
+        if CAME.fetch_add(1, Ordering::Relaxed) == 0 {
+            answer.head("text/event-stream")?;
+            answer.stream.write_all(b"retry: 50\n\ndata: bye\n\n")?;
+            return Err(std::io::ErrorKind::ConnectionReset.into());
+        }
+        answer.stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+    });
+    let tool = Tool::new();
+    let text = format!("[target.subscribe]\nsse = \"{}\"\n{LOAD}{BACK}", target.url("/events"));
+    tool.measure(&text, &["-c", "1", "-d", "2s"]);
+    assert_eq!(CAME.load(Ordering::Relaxed), 2, "once to hear, once to be told to stay away");
+}
+
+#[test]
+fn a_server_that_comes_up_late_is_found_by_a_client_that_tries_again() {
+    let tool = Tool::new();
+    // Refuses everybody for the first second.
+    let started = Mutex::new(None::<Instant>);
+    let target = Target::start(move |request, answer| {
+        let since = started.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
+        match &*request.path {
+            "/publish" => answer.publish(request),
+            _ if since < Duration::from_millis(700) => answer.sized("503 Service Unavailable", "", b""),
+            _ => {
+                answer.head("text/event-stream")?;
+                let mut seen = answer.hub.count();
+                while !answer.hub.over() {
+                    for message in answer.hub.after(seen, Duration::from_millis(500)).unwrap_or_default() {
+                        answer.stream.write_all(&[b"data: ", &message[..], b"\n\n"].concat())?;
+                        seen += 1;
+                    }
+                }
+                Ok(())
+            }
+        }
+    });
+    let run = tool.measure(
+        &format!(
+            "[target.subscribe]\nsse = \"{at}/sse\"\n[target.publish]\nurl = \"{at}/publish\"\n{LOAD}{BACK}",
+            at = target.url("")
+        ),
+        &["--set", "load.settle=3s"],
+    );
+    let arm = &arms(&run)[0];
+    assert_eq!(number(arm, "/connections/opened"), 8.0, "{}", arm["connections"]);
+    assert!(number(arm, "/connections/failed/status_5xx") >= 8.0);
+    assert_eq!(number(arm, "/delivery/delivered"), number(arm, "/delivery/intended"));
+}
