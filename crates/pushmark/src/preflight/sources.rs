@@ -6,20 +6,28 @@ use std::net::{IpAddr, Ipv4Addr};
 /// Share of the ports of a source that is used: beyond it the kernel's search for a free one
 /// takes longer with each connect, and others of this machine need some too.
 const FILL: f64 = 0.8;
+/// Share of them after which another source is taken where there is one. The kernel gives out
+/// every other port first: beyond half, each connect looks through all of that half in vain,
+/// some 2 ms at 14,000 ports, and a crowd of 15,000 opens at half the speed.
+const EASY_FILL: f64 = 0.45;
 /// Most sources given out.
 const SOURCES_MAX: u64 = 16_384;
 
 /// Connections one source address carries to one target.
 pub(super) fn per_source(ports: (u16, u16)) -> u64 {
-    let all = u64::from(ports.1.saturating_sub(ports.0)) + 1;
-    ((all as f64 * FILL) as u64).max(1)
+    share(ports, FILL)
+}
+
+fn share((low, high): (u16, u16), fill: f64) -> u64 {
+    let all = u64::from(high.saturating_sub(low)) + 1;
+    ((all as f64 * fill) as u64).max(1)
 }
 
 /// The sources that so many connections to a target need, given the ephemeral range (both ends
 /// included). Empty where the system's own choice is enough, and where there is nothing to
 /// choose from: only targets in 127.0.0.0/8 can be reached from more addresses than we have.
 pub fn sources_for(connections: u64, ports: (u16, u16), target: IpAddr) -> Vec<IpAddr> {
-    let needed = connections.div_ceil(per_source(ports));
+    let needed = connections.div_ceil(share(ports, EASY_FILL));
     match target {
         IpAddr::V4(v4) if v4.is_loopback() && needed > 1 => {
             (0..needed.min(SOURCES_MAX)).map(|n| IpAddr::V4(loopback(n as u32))).collect()
@@ -47,9 +55,9 @@ mod tests {
     #[test]
     fn sources_come_when_ports_run_out() {
         assert_eq!(per_source(PORTS), 22_585);
-        assert!(to(22_585, "127.0.0.1").is_empty());
-        assert_eq!(to(22_586, "127.0.0.1"), ["127.0.0.1", "127.0.0.2"]);
-        assert_eq!(to(100_000, "127.0.0.1").len(), 5);
+        assert!(to(12_704, "127.0.0.1").is_empty());
+        assert_eq!(to(12_705, "127.0.0.1"), ["127.0.0.1", "127.0.0.2"]);
+        assert_eq!(to(100_000, "127.0.0.1").len(), 8);
     }
 
     #[test]
@@ -61,7 +69,7 @@ mod tests {
     #[test]
     fn many_sources_leave_out_network_and_broadcast() {
         let sources = sources_for(1_000_000, (50_000, 50_999), "127.0.0.1".parse().unwrap());
-        assert_eq!(sources.len(), 1_250);
+        assert_eq!(sources.len(), 2_223);
         assert_eq!([253, 254].map(|n| sources[n].to_string()), ["127.0.0.254", "127.0.1.1"]);
         let mut unique = sources.clone();
         unique.dedup();
