@@ -1,11 +1,15 @@
 //! The arms that are asked about: one channel, one emitter, every connection hears it.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use pushmark_model::plan::*;
 use pushmark_model::schedule::{Arrivals, Ramp};
 use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
 
 const SECOND_NS: u64 = 1_000_000_000;
+/// Pollers are there to be held, not to load the server.
+const POLL_INTERVAL_NS: u64 = 20 * SECOND_NS;
 /// Payload with its stamp.
 const SIZE: u32 = 128;
 
@@ -75,7 +79,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
         ramp,
         deadline_ns: SECOND_NS,
         poll: PollPlan {
-            interval_ns: SECOND_NS,
+            interval_ns: POLL_INTERVAL_NS,
             jitter: 0.0,
             after_answer: false,
             random_phase: true,
@@ -100,10 +104,18 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             timeout_ns: SECOND_NS,
         }),
         stamp_sample: ask.stamp_sample,
-        sources: Vec::new(),
+        sources: sources(ask.connections),
         latest_value: false,
         clients: None,
         target_stamp: None,
+    }
+}
+
+/// As `pushmark run` does: beyond 45 % of a source's ports the kernel searches long for one.
+fn sources(connections: u64) -> Vec<IpAddr> {
+    match connections {
+        0..=12_000 => Vec::new(),
+        _ => vec![Ipv4Addr::new(127, 0, 0, 1).into(), Ipv4Addr::new(127, 0, 0, 2).into()],
     }
 }
 

@@ -129,17 +129,23 @@ pub(crate) fn measure(
     ensure!(child.wait()?.success(), "the receiver failed");
     let outcome: Outcome = serde_json::from_str(&text).with_context(|| format!("receiver said {text:?}"))?;
 
-    let due = plan::due_in(&arm, phases.measure_end_ns()) * ask.connections;
+    let due = plan::due_in(&arm, phases.measure_end_ns());
+    let due_before = plan::due_in(&arm, phases.measure_start_ns());
     let looks = outcome.looks;
     let (messages, received) = match &outcome.accounts {
         Some(accounts) => (accounts.measure_messages, accounts.received_by_end),
         None => (looks[1].messages - looks[0].messages, looks[1].messages),
     };
-    if messages == 0 && due > 0 && ask.count.is_none() {
+    if messages == 0 && due > due_before {
         let stats = server.stats().map(|s| s.to_string()).unwrap_or_default();
         bail!("nothing was received; the server says {stats}, the receiver {:?}", outcome.accounts);
     }
-    Ok(Measured { looks, messages, backlog: due as i64 - received as i64, accounts: outcome.accounts })
+    Ok(Measured {
+        looks,
+        messages,
+        backlog: (due * ask.connections) as i64 - received as i64,
+        accounts: outcome.accounts,
+    })
 }
 
 impl Common {
