@@ -156,7 +156,10 @@ impl Shard {
             Event::Data(bytes) => self.data(index, bytes),
             Event::MessageEnd => self.message_ended(index),
             Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
-            Event::Ready => self.stands(index, SubscribedBy::Ready, None),
+            Event::Ready => {
+                self.crowd[index as usize].greeting = true;
+                self.stands(index, SubscribedBy::Ready, None);
+            }
             Event::Answered { status, .. } => self.answered(index, status),
             Event::Retry(ms) => self.crowd[index as usize].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
             Event::Closed { .. } => {
