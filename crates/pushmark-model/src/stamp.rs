@@ -5,6 +5,8 @@
 //! due and sent in µs of `CLOCK_MONOTONIC`. It stands at the end of the payload,
 //! survives JSON, XML and any envelope, and is found by a byte search.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
 
 /// Length of a stamp in bytes.
@@ -100,17 +102,27 @@ fn write_base36(mut value: u64, out: &mut [u8]) {
     }
 }
 
+/// What each byte is worth as a digit; 255: it is none.
+const VALUES: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut digit = 0;
+    while digit < 36 {
+        values[DIGITS[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    values
+};
+
 fn read_base36(digits: &[u8]) -> Option<u64> {
     let mut value = 0u64;
-    for &d in digits {
-        let digit = match d {
-            b'0'..=b'9' => d - b'0',
-            b'a'..=b'z' => d - b'a' + 10,
-            _ => return None,
-        };
+    let mut worst = 0;
+    for &digit in digits {
+        let digit = VALUES[digit as usize];
+        worst = worst.max(digit);
         value = value * 36 + u64::from(digit);
     }
-    Some(value)
+    // One test for all digits: stamps are almost always whole.
+    (worst < 36).then_some(value)
 }
 
 /// Finds stamps in a byte stream that arrives in pieces.
@@ -168,10 +180,14 @@ impl Scanner {
     }
 }
 
+/// The search for [`PREFIX`], prepared once: preparing costs as much as searching a message.
+static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(PREFIX));
+
 /// Scans a slice; returns the tail (≤ 47 bytes) that may begin a stamp.
 fn scan_slice<'a>(mut bytes: &'a [u8], found: &mut impl FnMut(Stamp)) -> &'a [u8] {
+    let finder = &*FINDER;
     loop {
-        match memmem::find(bytes, PREFIX) {
+        match finder.find(bytes) {
             Some(at) => {
                 let candidate = &bytes[at..];
                 let Some(whole) = candidate.first_chunk::<STAMP_LEN>() else {

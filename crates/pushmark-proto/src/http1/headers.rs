@@ -20,20 +20,32 @@ impl<'a> Headers<'a> {
 
     /// Every field in order: name, and value without the white space around it.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-        self.lines
-            .split(|&b| b == b'\n')
-            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-            .take_while(|line| !line.is_empty())
-            .filter_map(|line| {
-                let colon = memchr::memchr(b':', line)?;
-                let name = std::str::from_utf8(&line[..colon]).ok()?;
-                Some((name, line[colon + 1..].trim_ascii()))
-            })
+        self.lines().filter_map(|line| {
+            let colon = memchr::memchr(b':', line)?;
+            let name = std::str::from_utf8(&line[..colon]).ok()?;
+            Some((name, line[colon + 1..].trim_ascii()))
+        })
     }
 
     /// Every value of a field that may be given more than once.
     pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        // The colon's place rules almost every line out: a long poll's answer is looked up nine times.
+        self.lines().filter_map(move |line| {
+            let is_it = line.get(name.len()) == Some(&b':')
+                && line[..name.len()].eq_ignore_ascii_case(name.as_bytes());
+            is_it.then(|| line[name.len() + 1..].trim_ascii())
+        })
+    }
+
+    /// The lines up to the blank one, without their ends.
+    fn lines(self) -> impl Iterator<Item = &'a [u8]> {
+        let mut rest = self.lines;
+        std::iter::from_fn(move || {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+            rest = rest.get(end + 1..).unwrap_or_default();
+            (!line.is_empty()).then_some(line)
+        })
     }
 
     /// The first value of a field.
