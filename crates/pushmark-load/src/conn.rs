@@ -79,6 +79,8 @@ pub(crate) struct Conn {
     pub(crate) writing: bool,
     /// The server said not to come back.
     pub(crate) dismissed: bool,
+    /// The present message is the one that said that the subscription stands.
+    pub(crate) greeting: bool,
 }
 
 impl Conn {
@@ -111,6 +113,7 @@ impl Conn {
             stamped,
             writing: false,
             dismissed: false,
+            greeting: false,
         }
     }
 
@@ -126,6 +129,7 @@ impl Conn {
         self.answered = false;
         self.reused = false;
         self.writing = false;
+        self.greeting = false;
         self.stamps = 0;
         self.news = 0;
         self.link.take()

@@ -70,8 +70,9 @@ impl Shard {
             }
         }
         if self.plan.arm.transport.is_push() {
-            // A message before the subscription stands is the target's greeting.
-            if conn.stamps == 0 && conn.subscribed && self.plan.arm.publisher.is_some() {
+            // What comes before the subscription stands, and what says so, is the target's greeting.
+            let greeting = std::mem::take(&mut conn.greeting) || !conn.subscribed;
+            if conn.stamps == 0 && !greeting && self.plan.arm.publisher.is_some() {
                 record.counts.unstamped += 1;
             }
             conn.heard_ns = self.now_ns;
