@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 
-use crate::exit::Exit;
-use crate::report::{self, RunFiles, Style};
+use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
+use crate::report::{self, RunFiles, Style};
 use crate::store;
 
 /// Flags of `report`.
@@ -28,12 +28,14 @@ pub struct ReportArgs {
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let mut files = Vec::new();
     for place in &args.runs {
-        let folders = if place.join("run.json").is_file() { vec![place.clone()] } else { store::find_runs(place) };
+        let folders =
+            if place.join("run.json").is_file() { vec![place.clone()] } else { store::find_runs(place) };
         if folders.is_empty() {
-            bail!("{}: no run here (a run is a folder with a run.json)", place.display());
+            let text = format!("{}: no run here (a run is a folder with a run.json)", place.display());
+            return Err(Ending::error(Exit::Usage, text));
         }
         for folder in folders {
-            let (run, windows) = store::load(&folder)?;
+            let (run, windows) = store::load(&folder).map_err(|error| Ending::error(Exit::Usage, format!("{error:#}")))?;
             files.push(RunFiles { run, windows });
         }
     }

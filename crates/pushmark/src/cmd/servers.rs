@@ -203,6 +203,8 @@ fn start(registry: &Registry, name: &str, port: Option<u16>, extra: &[String]) -
     if let Some(publish) = &endpoints.publish {
         note(&format!("  publish    {} {}", publish.method, with_port(&publish.url, port)));
     }
+    // Its own limit, not a shell's habit of 1,024, decides how many it can hold.
+    let _ = pushmark_net::limits::raise_open_files();
     let error = command(&server.run, server, registry, port)?.args(extra).exec();
     Err(Ending::error(Exit::Unreachable, format!("{name}: {} does not start: {error}", server.run.join(" "))))
 }
