@@ -80,6 +80,8 @@ pub(crate) enum Receipt {
     New,
     /// Seen before.
     Again,
+    /// Too far below the highest to tell which.
+    Beyond,
     /// Not ours, or not subscribed.
     Foreign,
 }
@@ -309,7 +311,7 @@ impl Accounting {
             let behind = subscription.top - 1 - sequence;
             if behind >= WINDOW {
                 record.counts.beyond_window += 1;
-                return Receipt::Again;
+                return Receipt::Beyond;
             }
             if subscription.seen >> behind & 1 == 1 {
                 return Receipt::Again;

@@ -62,6 +62,10 @@ pub(crate) struct Conn {
     pub(crate) retry_ms: u32,
     /// Stamps in the present message or answer.
     pub(crate) stamps: u16,
+    /// The first of them (channel, sequence), and the others: one that comes twice in a message
+    /// counts once.
+    pub(crate) first_stamp: (u32, u32),
+    pub(crate) more_stamps: Vec<(u32, u32)>,
     /// Of them new.
     pub(crate) news: u16,
     /// Attempts since it last stood.
@@ -103,6 +107,8 @@ impl Conn {
             generation: 0,
             retry_ms: 0,
             stamps: 0,
+            first_stamp: (0, 0),
+            more_stamps: Vec::new(),
             news: 0,
             attempts: 0,
             phase: Phase::Waiting,
@@ -131,6 +137,7 @@ impl Conn {
         self.writing = false;
         self.greeting = false;
         self.stamps = 0;
+        self.more_stamps = Vec::new();
         self.news = 0;
         self.link.take()
     }
@@ -144,7 +151,13 @@ mod tests {
     #[test]
     fn an_idle_client_is_small_and_owns_no_buffer() {
         let conn = Conn::new(&Config::new(Transport::WebSocket), 1, 0, false);
-        assert_eq!(conn.carry.capacity() + conn.out.capacity() + conn.scanner.pending(), 0);
+        assert_eq!(
+            conn.carry.capacity()
+                + conn.out.capacity()
+                + conn.more_stamps.capacity()
+                + conn.scanner.pending(),
+            0
+        );
         // With 56 bytes of accounts a subscription, well below the 1 KiB of the promise.
         assert!(size_of::<Conn>() <= 512, "{} bytes", size_of::<Conn>());
     }

@@ -12,6 +12,7 @@ mod accounting;
 mod conn;
 mod crowd;
 mod ledger;
+mod look;
 mod publisher;
 mod requests;
 mod shard;

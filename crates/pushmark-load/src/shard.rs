@@ -19,6 +19,7 @@ use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
+use crate::look::Look;
 use crate::publisher::{Desk, Job, Publisher};
 use crate::requests::{self, Requests};
 use crate::token::{self, Owner};
@@ -161,7 +162,7 @@ impl Shard {
         // The bounds at which ages are cut and counting turns, in order.
         let mut bounds = [measure_start_ns, measure_end_ns, last_send_ns].into_iter().peekable();
         let mut expired = Vec::new();
-        let mut returned_ns = Clock::now();
+        let mut look = Look::new(Clock::now());
 
         loop {
             let interval_end_ns = start_ns + (second + 1) * SECOND_NS;
@@ -175,13 +176,12 @@ impl Shard {
             let next_ns = next_ns.into_iter().flatten().min().expect("an interval always ends");
             let began_ns = Clock::now();
             if self.in_measure {
-                self.accounting.record.times.turn.record_ns(returned_ns, began_ns);
+                self.accounting.record.times.turn.record_ns(look.at_ns, began_ns);
             }
-            let timeout_ns = next_ns.saturating_sub(began_ns);
+            let timeout_ns = look.timeout_ns(began_ns, next_ns);
             let batch = self.poller.wait(Some(timeout_ns))?;
             self.now_ns = Clock::now();
-            self.unread_since_ns = unread_since(returned_ns, began_ns, self.now_ns, timeout_ns, batch.len());
-            returned_ns = if batch.len() == 0 && self.now_ns < next_ns { began_ns } else { self.now_ns };
+            self.unread_since_ns = look.took(began_ns, self.now_ns, timeout_ns, batch.len());
             self.accounting.record.counts.wakeups += 1;
             let full = batch.len() == pushmark_net::poller::BATCH_MAX;
             self.accounting.record.counts.turns_bounded += u64::from(full);
@@ -354,30 +354,6 @@ impl Shard {
     }
 }
 
-/// Since when a delivery read in this turn may have lain in the kernel.
-///
-/// If the wait slept, the first arrival ended it, so nothing had lain there before it returned.
-/// If it did not, arrivals date from any time since the wait before. If it was broken off (a
-/// stop signal ends an epoll wait), they may date from its beginning.
-fn unread_since(
-    returned_ns: Nanos,
-    began_ns: Nanos,
-    now_ns: Nanos,
-    timeout_ns: Nanos,
-    ready: usize,
-) -> Nanos {
-    /// A wait that finds something at once takes less.
-    const AT_ONCE_NS: Nanos = 10_000;
-    let slept = now_ns - began_ns > AT_ONCE_NS;
-    if ready > 0 && slept && now_ns - began_ns < timeout_ns.max(AT_ONCE_NS) + 1_000_000 {
-        now_ns
-    } else if ready > 0 {
-        returned_ns
-    } else {
-        began_ns
-    }
-}
-
 /// Who publishes on each channel, in turn; only for peers.
 fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
     let arm = &plan.arm;
@@ -392,25 +368,4 @@ fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
         }
     }
     members
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_that_slept_read_at_once() {
-        assert_eq!(unread_since(1_000, 2_000, 1_000_000, 5_000_000, 3), 1_000_000);
-    }
-
-    #[test]
-    fn a_wait_that_did_not_sleep_dates_from_the_one_before() {
-        assert_eq!(unread_since(1_000, 2_000, 4_000, 5_000_000, 3), 1_000);
-    }
-
-    #[test]
-    fn a_stop_in_the_middle_of_a_wait_shows() {
-        // The wait should have ended after 1 ms; it took 100.
-        assert_eq!(unread_since(1_000, 2_000, 100_000_000, 1_000_000, 3), 1_000);
-    }
 }

@@ -9,12 +9,16 @@ use crate::accounting::Receipt;
 use crate::conn::{NEVER, Phase};
 use crate::shard::Shard;
 
+/// Stamps of one message that are told apart; a repetition of a later one counts as a duplicate.
+const STAMPS_TOLD_APART: usize = 256;
+
 impl Shard {
     #[inline]
     pub(super) fn data(&mut self, index: u32, bytes: &[u8]) {
         let Shard { crowd, accounting, now_ns, unread_since_ns, plan, in_measure, .. } = self;
         let conn = &mut crowd[index as usize];
-        let polled = plan.arm.transport == Transport::Poll;
+        // A poll for the latest shows a state again.
+        let shows_again = plan.arm.transport == Transport::Poll && !plan.arm.subscribe.resumes;
         let streamed = plan.arm.transport == Transport::Stream;
         let counts = &mut accounting.record.counts;
         counts.payload_bytes += bytes.len() as u64;
@@ -23,17 +27,24 @@ impl Shard {
             conn.own_stamp.get_or_insert_default().look(&own.json, bytes);
         }
         let (mut stamps, mut news, mut newest_sent_us) = (conn.stamps, conn.news, conn.newest_sent_us);
+        let (first_stamp, more_stamps) = (&mut conn.first_stamp, &mut conn.more_stamps);
         conn.scanner.scan(bytes, |stamp: Stamp| {
+            let id = (stamp.channel, stamp.sequence as u32);
+            // One stamp is one delivery; each stands alone in a stream.
+            let told = !streamed && !shows_again;
+            let here = told && stamps > 0 && (*first_stamp == id || more_stamps.contains(&id));
+            if stamps == 0 {
+                *first_stamp = id;
+            } else if told && !here && more_stamps.len() < STAMPS_TOLD_APART {
+                more_stamps.push(id);
+            }
             match accounting.received(index, &stamp, *now_ns, *unread_since_ns) {
                 Receipt::New => {
                     news = news.saturating_add(1);
                     newest_sent_us = newest_sent_us.max(stamp.sent_us);
                 }
-                // The same stamp twice inside one message counts once; a poll shows a state again.
-                Receipt::Again if !polled && (stamps == 0 || streamed) => {
-                    accounting.record.counts.duplicate += 1
-                }
-                Receipt::Again | Receipt::Foreign => {}
+                Receipt::Again if !shows_again && !here => accounting.record.counts.duplicate += 1,
+                Receipt::Again | Receipt::Beyond | Receipt::Foreign => {}
             }
             stamps = stamps.saturating_add(1);
             if streamed {
@@ -58,6 +69,10 @@ impl Shard {
         record.counts.messages += 1;
         record.counts.measure_messages += u64::from(self.in_measure);
         conn.scanner.reset();
+        if self.plan.arm.publisher.is_none() {
+            // Without stamps every body is news.
+            conn.news = conn.news.saturating_add(1);
+        }
         if self.in_measure && conn.heard_ns > 0 && self.plan.arm.publisher.is_none() {
             record.times.gap.record_ns(conn.heard_ns, self.now_ns);
         }
@@ -77,6 +92,7 @@ impl Shard {
             }
             conn.heard_ns = self.now_ns;
             conn.stamps = 0;
+            conn.more_stamps = Vec::new();
             conn.news = 0;
         }
     }
@@ -112,6 +128,7 @@ impl Shard {
         conn.phase = Phase::Resting;
         conn.reused = true;
         conn.scanner.reset();
+        conn.more_stamps = Vec::new();
         let news = conn.news > 0;
         let reusable = conn.client.reusable() && self.plan.arm.keep_alive;
         if !reusable {

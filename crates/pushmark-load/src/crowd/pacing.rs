@@ -1,6 +1,7 @@
 //! When a client acts again: the grid of polls, the next long poll, heartbeats, attempts.
 
 use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::plan::Cursor;
 use pushmark_model::record::SubscribedBy;
 use pushmark_model::transport::Transport;
 
@@ -17,9 +18,11 @@ impl Shard {
             Owner::Next if conn.next_ns <= self.now_ns && conn.phase != Phase::Gone => self.next_due(index),
             Owner::Settle if conn.generation == generation && !conn.subscribed => {
                 // A target that sends heads at once has not answered this one: it is not subscribed.
-                let holds = self.plan.arm.transport == Transport::LongPoll;
+                // A first long poll is held like any other only where it asks for no cursor.
+                let holds = self.plan.arm.transport == Transport::LongPoll
+                    && self.plan.arm.subscribe.cursor == Cursor::None;
                 if conn.phase == Phase::Asked && (holds || !self.heads_seen) {
-                    if !holds {
+                    if self.plan.arm.transport != Transport::LongPoll {
                         conn.give_up_ns = NEVER;
                     }
                     self.stands(index, SubscribedBy::Settle, None);
