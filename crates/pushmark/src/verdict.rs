@@ -80,15 +80,15 @@ pub fn of_run(reasons: Vec<Reason>) -> Verdict {
 
 /// What became of the server: not whether the figures hold, but whether it did.
 ///
-/// It died if its process ended by itself, or if everything it held was lost and nothing of
-/// what was expected arrived. It is degraded if a connection or a delivery was lost, or late.
+/// It died if its process ended by itself, if everything it held was lost and nothing of what
+/// was expected arrived, or if its own publications ended before their time. It is degraded if a connection or a delivery was lost, or late.
 pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     let connections = &arm.connections;
     let delivery = arm.delivery.as_ref();
     let ended = facts.server_ended || arm.server.as_ref().is_some_and(|s| s.ended.is_some());
     let all_lost = connections.opened > 0 && connections.lost >= connections.opened;
     let silent = delivery.is_some_and(|d| d.delivered == 0);
-    if ended || (all_lost && silent) {
+    if ended || (all_lost && silent) || fell_silent(arm) {
         return Outcome::Died;
     }
     let publications = arm.published.as_ref().is_some_and(|p| p.failed > 0);
@@ -97,6 +97,20 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     });
     let connections = connections.lost > 0 || connections.opened < connections.asked;
     if short || publications || connections { Outcome::Degraded } else { Outcome::Held }
+}
+
+/// Whether what publishes by itself, inside the server, stopped: it left publications unsent,
+/// and nothing that was due in the last seconds of measure was ever heard, though two were.
+fn fell_silent(arm: &Arm) -> bool {
+    let (Some(delivery), Some(published)) = (&arm.delivery, &arm.published) else { return false };
+    // Only what is published from outside is accepted by an answer.
+    if published.accept.is_some() || delivery.unpublished == 0 {
+        return false;
+    }
+    let measure = arm.phases.iter().find(|phase| phase.name == "measure");
+    let seconds = measure.map_or(0, |m| (m.end_us - m.start_us).div_ceil(1_000_000));
+    let heard = u64::from(delivery.heat.first_second) + delivery.heat.columns.len() as u64;
+    seconds > heard && (seconds - heard) * published.due >= 2 * seconds
 }
 
 #[cfg(test)]

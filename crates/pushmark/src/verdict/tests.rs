@@ -1,6 +1,6 @@
 //! Each bound just under and just over; the words of each doubt.
 
-use pushmark_model::run::{Connections, Delivery, Generator, Latency, Published, Server, Wire};
+use pushmark_model::run::{Connections, Delivery, Generator, Latency, Phase, Published, Server, Wire};
 use pushmark_model::transport::Transport;
 
 use super::*;
@@ -273,4 +273,22 @@ fn what_became_of_the_server() {
         delivery(arm).delivered = 0;
     };
     assert_eq!(of(lost_everything), Outcome::Died);
+}
+
+#[test]
+fn an_emitter_that_fell_silent_died() {
+    // Ten seconds of measure; something due in each of the first `heard` was heard.
+    let of = |heard: usize, unpublished: u64, due: u64, accept: Option<Latency>| {
+        let mut arm = arm();
+        delivery(&mut arm).unpublished = unpublished;
+        delivery(&mut arm).heat.columns = vec![vec![1]; heard];
+        (published(&mut arm).due, published(&mut arm).accept) = (due, accept);
+        arm.phases = vec![Phase { name: "measure".into(), start_us: 3_000_000, end_us: 13_000_000 }];
+        outcome(&arm, &Facts::default())
+    };
+    assert_eq!(of(5, 500, 100, None), Outcome::Died);
+    assert_eq!(of(10, 500, 100, None), Outcome::Degraded, "skipped some");
+    assert_eq!(of(5, 0, 100, None), Outcome::Held, "published to the end");
+    assert_eq!(of(8, 1, 5, None), Outcome::Degraded, "one was due in that time, if any");
+    assert_eq!(of(5, 500, 100, Some(latency(9))), Outcome::Degraded, "it was ours to publish");
 }
