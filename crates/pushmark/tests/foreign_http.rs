@@ -385,3 +385,38 @@ fn a_stream_is_observed_by_its_bytes() {
     assert!((100.0..=220.0).contains(&bytes), "{bytes}");
     assert_eq!(arms(&run)[0]["outcome"], "held");
 }
+
+/// A message each 50 ms on every transport, by a server nobody publishes to from outside.
+fn emitting() -> (tool::Running, String) {
+    let tool = Tool::new();
+    let mut command = tool.command(&["servers", "start", "builtin"]);
+    command.stdout(std::process::Stdio::null());
+    let mut server = tool::Running::piped(command);
+    let line = server.wait_for("builtin on port ");
+    let address = format!("127.0.0.1:{}", line.split("port ").nth(1).unwrap().split(';').next().unwrap());
+    tool::until("it serves", || tool::http::ask(&address, "GET", "/health", "").is_ok_and(|(s, _)| s == 200));
+    let emitter = r#"{"interval_us":50000,"size":64,"channels":["a"],"nonce":1}"#;
+    let (status, text) = tool::http::ask(&address, "PUT", "/emitters/ticker", emitter).expect("an answer");
+    assert_eq!(status, 200, "{text}");
+    (server, address)
+}
+
+#[test]
+fn every_transport_can_be_observed() {
+    let (_server, address) = emitting();
+    let tool = Tool::new();
+    tool.run_judged(&["run", &format!("ws://{address}/ws?channel=a"), "-c", "4", "-d", "1s", "-q", "-o", "ws"]).expect(0);
+    let run = tool.run_json("ws");
+    assert_eq!(arms(&run)[0]["transport"], "websocket");
+    let messages = number(observed(&run), "/messages");
+    assert!((70.0..=90.0).contains(&messages), "{messages}");
+
+    let url = format!("http://{address}/long-poll?channel=a");
+    tool.run_judged(&["run", &url, "-t", "long-poll", "-c", "4", "-d", "1s", "-q", "-o", "lp"]).expect(0);
+    let run = tool.run_json("lp");
+    let messages = number(observed(&run), "/messages");
+    assert!((50.0..=90.0).contains(&messages), "{messages}");
+    let long_poll = &arms(&run)[0]["long_poll"];
+    assert_eq!(number(long_poll, "/answers"), messages, "an answer with a body is news");
+    assert_eq!(number(long_poll, "/timeouts"), 0.0);
+}
