@@ -87,7 +87,12 @@ fn a_target_that_is_down_ends_with_3_at_once() {
     let started = Instant::now();
     let ended = tool.run(&["run", "s.toml", "-d", "300s"]).expect(3);
     assert!(started.elapsed() < Duration::from_secs(60));
-    ended.says(&["no client could subscribe", "8 of 8: refused", &format!("127.0.0.1:{port}"), "Connection refused"]);
+    ended.says(&[
+        "no client could subscribe",
+        "8 of 8: refused",
+        &format!("127.0.0.1:{port}"),
+        "Connection refused",
+    ]);
     assert_eq!(tool.names(""), ["s.toml"]);
 }
 
@@ -119,13 +124,15 @@ fn a_port_that_is_taken_is_said_by_the_server_and_by_us() {
         "s.toml",
         &format!(
             "[target.subscribe]\nsse = \"http://127.0.0.1:{port}/sse\"\n[target.process]\n\
-             start = [{:?}, \"serve\", \"--port\", \"{port}\"]\n{LOAD}",
+             start = [{:?}, \"serve\", \"--port\", \"{port}\"]\nready = \"http://127.0.0.1:{port}/health\"\n{LOAD}",
             program()
         ),
     );
     // The listener of this test accepts and never answers: the probe must not hang on it.
+    let started = Instant::now();
     let ended = tool.run(&["run", "s.toml", "-q"]).expect(3);
     ended.says(&["ended before it was ready", "in use"]);
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -134,7 +141,13 @@ fn more_connections_than_descriptors_end_with_4_and_what_would_fit() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -n 500; exec \"$0\" run -c 5000 -q", program()]);
     shell.current_dir(tool.path("")).env("PUSHMARK_SERVERS", tool::servers());
-    let ended = end(shell).expect(4).says(&["this machine cannot hold the plan", "open_files", "found", "needed", "nofile"]);
+    let ended = end(shell).expect(4).says(&[
+        "this machine cannot hold the plan",
+        "open_files",
+        "found",
+        "needed",
+        "nofile",
+    ]);
     let fits: u64 = ended.err.rsplit("-c ").next().unwrap().trim().parse().expect("what would fit");
     assert!((100..500).contains(&fits), "{fits}");
     assert!(tool.names("").is_empty());
@@ -300,7 +313,8 @@ fn a_reader_that_goes_away_is_no_error() {
         assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
         assert!(tool.path(format).join("run.json").exists());
     }
-    for arguments in [&["schema"][..], &["man"], &["completions", "bash"], &["--help"], &["servers", "list"]] {
+    for arguments in [&["schema"][..], &["man"], &["completions", "bash"], &["--help"], &["servers", "list"]]
+    {
         let mut command = tool.command(arguments);
         command.stdout(Stdio::piped());
         let mut running = Running::piped(command);
@@ -378,5 +392,26 @@ fn everything_started_has_ended_when_the_tool_was_killed_softly() {
     running.signal(Signal::TERM);
     running.end().expect(143);
     let pid = std::fs::read_to_string(tool.path("pid")).unwrap();
+    until("the server has ended", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once_and_leaves_no_server() {
+    let tool = Tool::new();
+    // The shell does not listen to SIGTERM: it would be waited for.
+    let scenario = scripted(
+        &tool,
+        "trap '' TERM; echo $$ > pid; \"$1\" serve --port \"$2\" & while :; do sleep 1; done\n",
+    );
+    tool.write("s.toml", &scenario);
+    let mut running = tool.start(&["run", "s.toml", "-d", "300s", "-o", "out"]);
+    running.wait_for("measure");
+    let pid = std::fs::read_to_string(tool.path("pid")).unwrap();
+    running.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(300));
+    let started = Instant::now();
+    running.signal(Signal::INT);
+    running.end().expect(130).never_panicked();
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     until("the server has ended", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
 }

@@ -79,7 +79,9 @@ fn cookies_are_kept_for_each_client() {
             let latest = answer.hub.after(0, Duration::ZERO).and_then(|all| all.last().cloned());
             let body = latest.unwrap_or_default();
             match request.header("cookie") {
-                "" => answer.sized("200 OK", &format!("Set-Cookie: sid=s{client}; Path=/; HttpOnly\r\n"), &body),
+                "" => {
+                    answer.sized("200 OK", &format!("Set-Cookie: sid=s{client}; Path=/; HttpOnly\r\n"), &body)
+                }
                 cookie if cookie == format!("sid=s{client}") => answer.sized("200 OK", "", &body),
                 cookie => answer.sized("403 Forbidden", "", cookie.as_bytes()),
             }
@@ -208,24 +210,24 @@ fn a_refusal_ends_with_3_and_says_what_was_sent_and_what_came_back() {
     std::thread::scope(|scope| {
         for ((status, headers, kind), (transport, scheme)) in all {
             scope.spawn(move || {
-            let target = refusing(status, headers, "go away");
-            let tool = Tool::new();
-            let url = format!("{scheme}://{}/hear?room=7", target.address);
-            tool.write("s.toml", &format!("[target.subscribe]\n{transport} = \"{url}\"\n{LOAD}"));
-            // Nothing is left to wait for once all have been refused.
-            let ended = tool.run(&["run", "s.toml", "-q", "-d", "300s"]).expect(3);
-            let headers = headers.trim_end();
-            let expected = format!(
-                "pushmark: no client could subscribe\n  {transport}\n    \
+                let target = refusing(status, headers, "go away");
+                let tool = Tool::new();
+                let url = format!("{scheme}://{}/hear?room=7", target.address);
+                tool.write("s.toml", &format!("[target.subscribe]\n{transport} = \"{url}\"\n{LOAD}"));
+                // Nothing is left to wait for once all have been refused.
+                let ended = tool.run(&["run", "s.toml", "-q", "-d", "300s"]).expect(3);
+                let headers = headers.trim_end();
+                let expected = format!(
+                    "pushmark: no client could subscribe\n  {transport}\n    \
                  sent    GET /hear?room=7 HTTP/1.1 to {}\n    \
                  failed  8 of 8: {}\n    \
                  first   {kind}; received HTTP/1.1 {status} | {headers} | Content-Length: 7 | go away\n",
-                target.address,
-                kind.split(':').next().unwrap()
-            );
-            assert_eq!(ended.err, expected);
-            assert_eq!(ended.out, "");
-            assert!(!tool.path("results").exists(), "nothing was measured");
+                    target.address,
+                    kind.split(':').next().unwrap()
+                );
+                assert_eq!(ended.err, expected);
+                assert_eq!(ended.out, "");
+                assert!(!tool.path("results").exists(), "nothing was measured");
             });
         }
     });
@@ -235,13 +237,24 @@ fn a_refusal_ends_with_3_and_says_what_was_sent_and_what_came_back() {
 fn a_compressed_answer_is_a_failure_of_its_own_kind() {
     let target = Target::start(|request, answer| match &*request.path {
         "/publish" => answer.publish(request),
-        _ => answer.sized("200 OK", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n", b"\x1f\x8b..."),
+        _ => answer.sized(
+            "200 OK",
+            "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n",
+            b"\x1f\x8b...",
+        ),
     });
     let tool = Tool::new();
     tool.write("s.toml", &format!("{}{LOAD}", templates(&target, "sse", "\"{at}/sse\"")));
     let ended = tool.run(&["run", "s.toml", "-q"]).expect(3);
     ended.says(&["failed  8 of 8: compressed", "Content-Encoding: gzip"]);
-    assert!(target.hub.requests().iter().filter(|r| r.path == "/sse").all(|r| r.header("accept-encoding") == "identity"));
+    assert!(
+        target
+            .hub
+            .requests()
+            .iter()
+            .filter(|r| r.path == "/sse")
+            .all(|r| r.header("accept-encoding") == "identity")
+    );
 }
 
 #[test]
@@ -306,6 +319,25 @@ fn a_process_is_started_waited_for_and_ended_with_its_children() {
         Err(_) => true,
     };
     tool::until("its children have ended", gone);
+}
+
+#[test]
+fn a_process_is_stopped_by_its_own_command() {
+    let tool = Tool::new();
+    let program = tool::program();
+    let run = tool.measure(
+        &format!(
+            "[target.subscribe]\nsse = \"http://127.0.0.1:{{port}}/sse?channel={{channel}}\"\n\
+             [target.publish]\nurl = \"http://127.0.0.1:{{port}}/publish?channel={{channel}}\"\n\
+             [target.process]\nstart = [\"sh\", \"-c\", \"echo $$ > pid; exec \\\"$0\\\" serve --port {{port}}\", {program:?}]\n\
+             stop = [\"sh\", \"-c\", \"echo {{port}} > asked; kill -INT $(cat pid)\"]\n{LOAD}"
+        ),
+        &[],
+    );
+    whole(&arms(&run)[0]);
+    let asked = std::fs::read_to_string(tool.path("asked")).expect("its stop command ran");
+    assert!(asked.trim().parse::<u16>().is_ok(), "{asked}");
+    assert!(arms(&run)[0]["server"].get("ended").is_none(), "it did not end by itself");
 }
 
 /// A ticker: publishes by itself, with its own timestamps.
@@ -405,7 +437,18 @@ fn emitting() -> (tool::Running, String) {
 fn every_transport_can_be_observed() {
     let (_server, address) = emitting();
     let tool = Tool::new();
-    tool.run_judged(&["run", &format!("ws://{address}/ws?channel=a"), "-c", "4", "-d", "1s", "-q", "-o", "ws"]).expect(0);
+    tool.run_judged(&[
+        "run",
+        &format!("ws://{address}/ws?channel=a"),
+        "-c",
+        "4",
+        "-d",
+        "1s",
+        "-q",
+        "-o",
+        "ws",
+    ])
+    .expect(0);
     let run = tool.run_json("ws");
     assert_eq!(arms(&run)[0]["transport"], "websocket");
     let messages = number(observed(&run), "/messages");

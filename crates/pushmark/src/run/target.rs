@@ -27,6 +27,7 @@ pub struct Target {
     folder: Option<PathBuf>,
     variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     ready: Option<String>,
+    stop: Vec<String>,
     stats: Option<String>,
     emitters: Option<String>,
 }
@@ -69,6 +70,7 @@ impl Target {
             folder: registry.folder_of(server),
             variables: Vec::new(),
             ready: registry.ready_url(server).map(str::to_owned),
+            stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
         }
@@ -83,6 +85,7 @@ impl Target {
                 .filter(|folder| !folder.as_os_str().is_empty()),
             variables: process.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
             ready: process.ready.clone(),
+            stop: process.stop.clone().unwrap_or_default(),
             stats: None,
             emitters: None,
         }
@@ -111,11 +114,14 @@ impl Target {
                 folder: self.folder.clone(),
                 variables: self.variables.clone(),
                 cpus: cpus.to_vec(),
+                stop: self.stop.iter().map(filled).collect(),
             };
             let mut started = Process::start(&start)?;
-            let url = self.ready.as_ref().map(filled);
-            let url = url.unwrap_or_else(|| format!("http://127.0.0.1:{port}/"));
-            started.wait_ready(&url, READY_WITHIN)?;
+            match self.ready.as_ref().map(filled) {
+                Some(url) => started.wait_ready(&url, READY_WITHIN)?,
+                // A target on a port of its own choice: where its clients will come.
+                None => started.wait_accepting(arm.subscribe.port.unwrap_or(port), READY_WITHIN)?,
+            };
             process = Some(started);
         }
         let subscribe = &arm.subscribe;

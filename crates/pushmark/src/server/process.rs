@@ -6,9 +6,11 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -21,6 +23,8 @@ use super::http;
 
 /// Time between two ready probes.
 const PROBE: Duration = Duration::from_millis(20);
+/// Longest wait for one probe's answer: whether the server still lives is looked at between them.
+const PROBE_MAX: Duration = Duration::from_secs(5);
 /// Time a server has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
 /// Time its killed children have to be gone.
@@ -29,6 +33,18 @@ const GROUP_GRACE: Duration = Duration::from_millis(500);
 const LOG_LINES: usize = 20;
 /// Bytes from the end of a log that are looked at for them.
 const LOG_TAIL_BYTES: u64 = 16 * 1024;
+
+/// Groups that were started and have not been ended yet.
+static STARTED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+
+/// Ends everything that was started, at once: for a process that is about to exit without
+/// dropping what it holds.
+pub fn kill_all() {
+    let mut started = STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for group in started.drain(..).filter_map(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
 
 /// What to start. `{port}` has been filled in everywhere.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +59,8 @@ pub struct Start {
     pub variables: Vec<(OsString, OsString)>,
     /// CPUs it is kept to; empty: all of ours.
     pub cpus: Vec<u32>,
+    /// Command that asks it to end; empty: SIGTERM does.
+    pub stop: Vec<String>,
 }
 
 /// A started server. Dropping it ends it.
@@ -53,6 +71,8 @@ pub struct Process {
     pidfd: OwnedFd,
     log: PathBuf,
     ended: Option<ExitStatus>,
+    /// Asks it to end, once.
+    stop: Option<Command>,
 }
 
 impl Process {
@@ -63,7 +83,7 @@ impl Process {
         let (log, output) = new_log(&start.name).context("cannot write a log to the temporary folder")?;
         let mut command = Command::new(program);
         command.args(arguments).envs(start.variables.iter().map(|(k, v)| (k, v))).process_group(0);
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         if let Some(folder) = &start.folder {
             command.current_dir(folder);
         }
@@ -80,7 +100,9 @@ impl Process {
                 return Err(error).context("cannot watch a process (pidfd_open needs Linux 5.3)");
             }
         };
-        Ok(Process { name: start.name.clone(), child, pidfd, log, ended: None })
+        STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(child.id() as i32);
+        let stop = stop_command(start, output);
+        Ok(Process { name: start.name.clone(), child, pidfd, log, ended: None, stop })
     }
 
     /// Its process id, the root of the tree to watch.
@@ -91,18 +113,37 @@ impl Process {
     /// Asks `url` until it answers 2xx. An error if the server ends first or the time is over,
     /// with the last lines it wrote.
     pub fn wait_ready(&mut self, url: &str, within: Duration) -> anyhow::Result<Duration> {
+        self.wait_until(within, |left| match http::get(url, left) {
+            Ok(answer) if answer.is_success() => Ok(()),
+            Ok(answer) => Err(format!("{url} answers {}", answer.status)),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
+    /// Waits until something accepts connections on a port of this host; else as
+    /// [`Process::wait_ready`].
+    pub fn wait_accepting(&mut self, port: u16, within: Duration) -> anyhow::Result<Duration> {
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        self.wait_until(within, |left| match TcpStream::connect_timeout(&address, left) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(format!("port {port}: {error}")),
+        })
+    }
+
+    fn wait_until(
+        &mut self,
+        within: Duration,
+        probe: impl Fn(Duration) -> Result<(), String>,
+    ) -> anyhow::Result<Duration> {
         let started = Instant::now();
         loop {
             let left = within.saturating_sub(started.elapsed());
-            let answer = http::get(url, left.max(PROBE));
-            let last = match answer {
-                Ok(answer) if answer.is_success() => return Ok(started.elapsed()),
-                Ok(answer) => format!("{url} answers {}", answer.status),
-                Err(error) => error.to_string(),
-            };
+            let probed = probe(left.clamp(PROBE, PROBE_MAX));
+            // Also where something answers: another may sit on the port.
             if let Some(how) = self.ended() {
                 bail!("{} ended before it was ready ({how})\n{}", self.name, self.log_tail());
             }
+            let Err(last) = probed else { return Ok(started.elapsed()) };
             if started.elapsed() >= within {
                 bail!("{} is not ready after {within:?}: {last}\n{}", self.name, self.log_tail());
             }
@@ -130,11 +171,14 @@ impl Process {
         shown.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// Ends it: SIGTERM, 3 s, then SIGKILL, always for the whole group. Returns how it had
-    /// ended by itself before, if it had.
+    /// Ends it: its own command if it has one, SIGTERM, then SIGKILL, 3 s between them, the
+    /// signals always for the whole group. Returns how it had ended by itself before, if it had.
     pub fn stop(&mut self) -> Option<String> {
         let by_itself = self.ended();
         if by_itself.is_none() {
+            self.ask_to_end();
+        }
+        if self.ended().is_none() {
             self.signal(Signal::TERM);
             // On an error there is no more to wait for: the next signal settles it.
             let _ = self.wait_end(GRACE);
@@ -143,13 +187,25 @@ impl Process {
         by_itself
     }
 
+    /// Runs its own stop command; what that cannot do is left to the signals.
+    fn ask_to_end(&mut self) {
+        let Some(mut asking) = self.stop.take().and_then(|mut stop| stop.spawn().ok()) else { return };
+        let _ = self.wait_end(GRACE);
+        let _ = asking.kill();
+        let _ = asking.wait();
+    }
+
     /// Ends it at once.
     pub fn kill(&mut self) {
         // Before the leader is waited for its group's number cannot be given to another.
+        let mut started = STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Some(at) = started.iter().position(|&group| group == self.pid()) else { return };
         self.signal(Signal::KILL);
         if self.ended.is_none() {
             self.ended = self.child.wait().ok();
         }
+        started.swap_remove(at);
+        drop(started);
         // Its children are not ours to wait for: look until they are gone, so that the next
         // server does not start beside them. A zombie nobody collects ends the patience.
         let started = Instant::now();
@@ -178,6 +234,18 @@ impl Drop for Process {
         self.kill();
         let _ = std::fs::remove_file(&self.log);
     }
+}
+
+/// The command that asks a server to end; what it says goes to the server's log.
+fn stop_command(start: &Start, output: File) -> Option<Command> {
+    let (program, arguments) = start.stop.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments).envs(start.variables.iter().map(|(k, v)| (k, v))).stdin(Stdio::null());
+    command.stdout(output.try_clone().ok()?).stderr(output);
+    if let Some(folder) = &start.folder {
+        command.current_dir(folder);
+    }
+    Some(command)
 }
 
 fn pid(child: &Child) -> Pid {
