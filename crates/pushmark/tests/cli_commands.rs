@@ -12,7 +12,10 @@ fn every_command_is_named_and_explained() {
     let man = tool.run(&["man"]).expect(0).out;
     let completions = tool.run(&["completions", "bash"]).expect(0).out;
     for command in ["run", "report", "serve", "servers", "doctor", "runs", "schema", "completions", "man"] {
-        assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("{command} "))), "{command}: {help}");
+        assert!(
+            help.lines().any(|line| line.trim_start().starts_with(&format!("{command} "))),
+            "{command}: {help}"
+        );
         assert!(man.contains(command) && completions.contains(command), "{command}");
         let own = tool.run(&[command, "--help"]).expect(0).out;
         assert!(own.contains("Usage: pushmark "), "{own}");
@@ -40,7 +43,8 @@ fn servers_are_listed_with_what_they_lack() {
     let list = tool.run(&["servers", "list"]).expect(0).out;
     assert!(list.contains("builtin  ready: pushmark "), "{list}");
     assert!(list.contains("poll, long-poll, stream, sse, websocket"), "{list}");
-    let rows: Value = serde_json::from_str(&tool.run(&["servers", "list", "--format", "json"]).expect(0).out).unwrap();
+    let rows: Value =
+        serde_json::from_str(&tool.run(&["servers", "list", "--format", "json"]).expect(0).out).unwrap();
     assert_eq!(rows[0]["name"], "builtin");
     assert_eq!(rows[0]["ready"], true);
 
@@ -62,7 +66,9 @@ fn servers_are_listed_with_what_they_lack() {
     let list = own(&["servers", "list"]).expect(0).out;
     assert!(list.contains("absent   missing: no-such-program"), "{list}");
     assert!(list.contains("made     not built: pushmark servers build made"), "{list}");
-    own(&["servers", "start", "absent"]).expect(3).says(&["absent cannot be started here", "no-such-program"]);
+    own(&["servers", "start", "absent"])
+        .expect(3)
+        .says(&["absent cannot be started here", "no-such-program"]);
     own(&["servers", "start", "made"]).expect(3).says(&["servers build made"]);
     own(&["servers", "build", "made"]).expect(0);
     assert!(own(&["servers", "list"]).expect(0).out.contains("made     ready: made 1.0"));

@@ -110,8 +110,14 @@ fn no_color_takes_the_colours_from_a_terminal() {
     let on_a_terminal = |name: &str, no_color: &str| {
         let line = format!("{} run s.toml -o {name}", tool::program());
         let mut command = std::process::Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).current_dir(tool.path("")).stdin(std::process::Stdio::null());
-        command.env("PUSHMARK_SERVERS", tool::servers()).env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8");
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(tool.path(""))
+            .stdin(std::process::Stdio::null());
+        command
+            .env("PUSHMARK_SERVERS", tool::servers())
+            .env("TERM", "xterm-256color")
+            .env("LC_ALL", "C.UTF-8");
         command.env("NO_COLOR", no_color);
         let ended = end(command);
         assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
@@ -121,7 +127,8 @@ fn no_color_takes_the_colours_from_a_terminal() {
     let coloured = |text: &str| {
         text.split('\x1b').skip(1).any(|rest| {
             rest.strip_prefix('[').is_some_and(|rest| {
-                rest.find(|c: char| !c.is_ascii_digit() && c != ';').is_some_and(|at| rest[at..].starts_with('m'))
+                rest.find(|c: char| !c.is_ascii_digit() && c != ';')
+                    .is_some_and(|at| rest[at..].starts_with('m'))
             })
         })
     };
@@ -154,7 +161,8 @@ fn repeats_are_runs_of_their_own_in_one_folder() {
     let first = tool.run(&["report", &one, "-o", "one.html"]).expect(0);
     assert!(first.out.contains("n = 1"), "{}", first.out);
 
-    let json = tool.run(&["run", "s.toml", "-q", "--repeat", "2", "-d", "300ms", "--format", "json", "-o", "more"]);
+    let json =
+        tool.run(&["run", "s.toml", "-q", "--repeat", "2", "-d", "300ms", "--format", "json", "-o", "more"]);
     let list: Value = serde_json::from_str(&json.out).expect("JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(2));
 }
@@ -187,7 +195,8 @@ fn kept_runs_are_listed_shown_and_queried() {
     assert_eq!(ids.len(), 2);
     let list = tool.run(&["runs", "list"]).expect(0).out;
     assert!(ids.iter().all(|id| list.contains(id.as_str())), "{list}");
-    let list: Value = serde_json::from_str(&tool.run(&["runs", "list", "--format", "json"]).expect(0).out).unwrap();
+    let list: Value =
+        serde_json::from_str(&tool.run(&["runs", "list", "--format", "json"]).expect(0).out).unwrap();
     assert_eq!(list.as_array().map(Vec::len), Some(2));
     let query = "SELECT run, transport, delivered FROM arms ORDER BY run";
     let rows = tool.run(&["runs", "query", query, "--format", "csv"]).expect(0).out;

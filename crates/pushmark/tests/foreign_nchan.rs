@@ -30,7 +30,10 @@ fn every_message_arrives_over_four_transports() {
         whole(arm);
         assert_eq!(number(arm, "/delivery/intended"), 400.0);
         assert_eq!(arm["outcome"], "held");
-        assert!(number(arm, "/server/cpu_us") > 0.0, "the worker's cost is seen below the shell that started it");
+        assert!(
+            number(arm, "/server/cpu_us") > 0.0,
+            "the worker's cost is seen below the shell that started it"
+        );
         let by = if arm["transport"] == "long-poll" { "settle" } else { "head" };
         assert_eq!(arm["subscribed_by"], by);
     }

@@ -39,8 +39,23 @@ fn chat_rooms_of_peers_as_the_tree_has_them() {
     let tool = Tool::new();
     let scenario = tool::root().join("scenarios/chat-peers.toml");
     let ended = tool.run(&[
-        "run", &scenario.display().to_string(), "-q", "-o", "out", "-c", "30", "-d", "1s",
-        "--set", "load.warmup=0s", "--set", "load.settle=200ms", "--set", "load.drain=1s", "--set", "publisher.rate=20/s",
+        "run",
+        &scenario.display().to_string(),
+        "-q",
+        "-o",
+        "out",
+        "-c",
+        "30",
+        "-d",
+        "1s",
+        "--set",
+        "load.warmup=0s",
+        "--set",
+        "load.settle=200ms",
+        "--set",
+        "load.drain=1s",
+        "--set",
+        "publisher.rate=20/s",
     ]);
     assert!(matches!(ended.code, 0 | 6 | 99), "{ended:#?}");
     let run = tool.run_json("out");
@@ -85,17 +100,17 @@ fn stamp_of(message: &[u8]) -> Stamp {
 fn seen(target: &Target) -> Seen {
     let requests = target.hub.requests();
     let subscribed = requests.iter().filter(|r| r.path == "/sse");
-    let published: Vec<(Stamp, usize)> = requests
-        .iter()
-        .filter(|r| r.path == "/publish")
-        .map(|r| (stamp_of(&r.body), r.body.len()))
-        .collect();
+    let published: Vec<(Stamp, usize)> =
+        requests.iter().filter(|r| r.path == "/publish").map(|r| (stamp_of(&r.body), r.body.len())).collect();
     let first = published.iter().map(|(stamp, _)| stamp.due_us).min().expect("something");
     Seen {
         subscribed: subscribed
             .map(|r| (r.argument("client").parse().expect("a number"), r.argument("channels").to_owned()))
             .collect(),
-        published: published.iter().map(|(s, size)| (s.channel, s.sequence, *size, s.due_us - first)).collect(),
+        published: published
+            .iter()
+            .map(|(s, size)| (s.channel, s.sequence, *size, s.due_us - first))
+            .collect(),
     }
 }
 
@@ -184,10 +199,8 @@ fn poisson_arrivals_are_poisson_and_as_many_as_asked() {
 #[test]
 fn a_count_ends_the_publishing_of_each_channel() {
     let tool = Tool::new();
-    let run = tool.measure(
-        &builtin("[subscriptions]\nchannels = 2\n[publisher]\nrate = \"20/s\"\ncount = 5\n"),
-        &[],
-    );
+    let run = tool
+        .measure(&builtin("[subscriptions]\nchannels = 2\n[publisher]\nrate = \"20/s\"\ncount = 5\n"), &[]);
     for arm in arms(&run) {
         whole(arm);
         assert_eq!(number(arm, "/published/sent"), 10.0);

@@ -24,7 +24,11 @@ fn half_a_crowd_that_is_reset_comes_back() {
     let run = tool.measure(&scenario(BACK), &["-d", "3s", "--set", "transports=[\"sse\"]"]);
     let arm = &arms(&run)[0];
     let connections = &arm["connections"];
-    assert_eq!((number(connections, "/lost"), number(connections, "/reconnected")), (4.0, 4.0), "{connections}");
+    assert_eq!(
+        (number(connections, "/lost"), number(connections, "/reconnected")),
+        (4.0, 4.0),
+        "{connections}"
+    );
     assert_eq!(connections["lost_by"], serde_json::json!({ "reset": 4 }));
     // What was published meanwhile comes again by the last id: nothing is missing, nothing twice.
     let delivery = &arm["delivery"];
