@@ -35,7 +35,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
             return Err(Ending::error(Exit::Usage, text));
         }
         for folder in folders {
-            let (run, windows) = store::load(&folder).map_err(|error| Ending::error(Exit::Usage, format!("{error:#}")))?;
+            let (run, windows) =
+                store::load(&folder).map_err(|error| Ending::error(Exit::Usage, format!("{error:#}")))?;
             files.push(RunFiles { run, windows });
         }
     }

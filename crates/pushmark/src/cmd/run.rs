@@ -17,7 +17,9 @@ use crate::preflight::{self, Machine, Need, sources_for};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
 use crate::report::{self, RunFiles};
-use crate::run::{self, About, ArmDone, Assembled, Setup, Signals, Start, Target, is_local, Unserved, nobody_came};
+use crate::run::{
+    self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
+};
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::cpus;
 use crate::server::registry::Registry;
@@ -317,7 +319,9 @@ fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
     let of = |one: &'_ ArmDone| plan.arms.iter().find(|arm| arm.transport == one.arm.transport);
     let unserved: Vec<Unserved<'_>> = done
         .iter()
-        .filter_map(|d| Some(Unserved { plan: of(d)?, failed: &d.arm.connections.failed, troubles: &d.troubles }))
+        .filter_map(|d| {
+            Some(Unserved { plan: of(d)?, failed: &d.arm.connections.failed, troubles: &d.troubles })
+        })
         .collect();
     let text = nobody_came(&unserved);
     Err(Ending::error(Exit::Unreachable, text))
@@ -369,9 +373,7 @@ fn keep(files: &[RunFiles], intervals: &[Interval], place: &Path) -> Option<Stri
 
 fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyhow::Result<()> {
     let text = match args.format {
-        Format::Text => {
-            report::text(files, super::report::style(&Screen::of_stdout(), page))
-        }
+        Format::Text => report::text(files, super::report::style(&Screen::of_stdout(), page)),
         Format::Json if files.len() == 1 => serde_json::to_string_pretty(&files[0].run)? + "\n",
         Format::Json => {
             let runs: Vec<&Run> = files.iter().map(|f| &f.run).collect();

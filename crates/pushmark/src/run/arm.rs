@@ -163,7 +163,8 @@ pub(super) fn drive(
 fn nobody_comes(plan: &ArmPlan, gathered: &Gathered, place: Place) -> bool {
     let total = gathered.total();
     let failed: u64 = total.failed.values().sum();
-    let down = total.failed.keys().all(|kind| matches!(&**kind, "refused" | "unreachable" | "timeout_connect"));
+    let down =
+        total.failed.keys().all(|kind| matches!(&**kind, "refused" | "unreachable" | "timeout_connect"));
     total.counts.opened == 0
         && failed >= plan.connections
         && plan.reconnect == Reconnect::None

@@ -79,7 +79,8 @@ impl Hub {
     /// What was published after the first `seen`, once there is any. `None`: none within a time,
     /// or the test is over.
     pub fn after(&self, seen: usize, within: Duration) -> Option<Vec<Vec<u8>>> {
-        let quiet = |messages: &mut Vec<Vec<u8>>| messages.len() <= seen && !self.ended.load(Ordering::Relaxed);
+        let quiet =
+            |messages: &mut Vec<Vec<u8>>| messages.len() <= seen && !self.ended.load(Ordering::Relaxed);
         let (messages, _) = self.news.wait_timeout_while(lock(&self.messages), within, quiet).ok()?;
         (messages.len() > seen).then(|| messages[seen..].to_vec())
     }

@@ -37,9 +37,13 @@ pub fn lacking(run: &Value) -> Vec<String> {
     let mut lacking: Vec<String> = keys.into_iter().filter(|key| !has(run, key)).collect();
     for arm in super::arms(run) {
         let own: &[&str] = match arm["transport"].as_str() {
-            Some("poll") => {
-                &["poll.requests", "poll.redundant", "poll.skipped_states", "poll.overruns", "poll.age_at_receipt.count"]
-            }
+            Some("poll") => &[
+                "poll.requests",
+                "poll.redundant",
+                "poll.skipped_states",
+                "poll.overruns",
+                "poll.age_at_receipt.count",
+            ],
             Some("long-poll") => &[
                 "long_poll.answers",
                 "long_poll.timeouts",
@@ -51,7 +55,9 @@ pub fn lacking(run: &Value) -> Vec<String> {
             ],
             _ => &["delivery.spread.first", "delivery.spread.median", "delivery.spread.last"],
         };
-        lacking.extend(own.iter().filter(|key| !has(arm, key)).map(|key| format!("{}: {key}", arm["transport"])));
+        lacking.extend(
+            own.iter().filter(|key| !has(arm, key)).map(|key| format!("{}: {key}", arm["transport"])),
+        );
     }
     lacking
 }

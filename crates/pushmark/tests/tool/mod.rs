@@ -305,7 +305,9 @@ pub fn whole(arm: &Value) {
     let intended = number(delivery, "/intended");
     assert!(intended > 0.0);
     assert_eq!(number(delivery, "/delivered"), intended, "{}: {connections} {delivery:#}", arm["transport"]);
-    for count in ["missing", "late", "duplicate", "out_of_order", "foreign", "unserved", "unpublished", "excused"] {
+    for count in
+        ["missing", "late", "duplicate", "out_of_order", "foreign", "unserved", "unpublished", "excused"]
+    {
         assert_eq!(number(delivery, &format!("/{count}")), 0.0, "{} {count}", arm["transport"]);
     }
     assert_eq!(connections["opened"], connections["asked"], "{connections}");
