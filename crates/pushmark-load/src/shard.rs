@@ -181,7 +181,8 @@ impl Shard {
             let timeout_ns = look.timeout_ns(began_ns, next_ns);
             let batch = self.poller.wait(Some(timeout_ns))?;
             self.now_ns = Clock::now();
-            self.unread_since_ns = look.took(began_ns, self.now_ns, timeout_ns, batch.len());
+            let waited_ns = (began_ns, self.now_ns);
+            self.unread_since_ns = look.took(waited_ns, timeout_ns, batch.len(), batch.is_broken_off());
             self.accounting.record.counts.wakeups += 1;
             let full = batch.len() == pushmark_net::poller::BATCH_MAX;
             self.accounting.record.counts.turns_bounded += u64::from(full);

@@ -122,9 +122,9 @@ impl Poller {
         let timeout = timeout_ns
             .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
         let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH_MAX];
-        let happened = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
-            Ok((happened, _)) => happened,
-            Err(Errno::INTR) => &mut [],
+        let (happened, broken_off) = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
+            Ok((happened, _)) => (happened, false),
+            Err(Errno::INTR) => (&mut [][..], true),
             Err(error) => return Err(error.into()),
         };
         if Arc::get_mut(&mut self.ready).is_none() {
@@ -134,7 +134,7 @@ impl Poller {
         let ready = Arc::get_mut(&mut self.ready).expect("just made sole owner");
         ready.clear();
         ready.extend(happened.iter().map(Ready::from_event));
-        Ok(Batch { ready: Arc::clone(&self.ready), next: 0 })
+        Ok(Batch { ready: Arc::clone(&self.ready), next: 0, broken_off })
     }
 }
 
@@ -149,6 +149,14 @@ impl AsFd for Poller {
 pub struct Batch {
     ready: Arc<Vec<Ready>>,
     next: usize,
+    broken_off: bool,
+}
+
+impl Batch {
+    /// A signal, or a stop of the process, ended the wait: something may be ready all the same.
+    pub fn is_broken_off(&self) -> bool {
+        self.broken_off
+    }
 }
 
 impl Iterator for Batch {
