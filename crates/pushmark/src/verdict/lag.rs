@@ -1,6 +1,6 @@
 //! Shares that compare our own delays with the latency shown. Pure.
 
-use pushmark_model::run::{Arm, Latency};
+use pushmark_model::run::{Arm, Delivery, Latency};
 
 use super::Facts;
 
@@ -10,9 +10,15 @@ const GRAIN_US: i64 = 2;
 /// Read lag as a share of the latency it stands beside.
 pub(super) fn read(arm: &Arm) -> Option<f64> {
     let delivery = arm.delivery.as_ref()?;
-    // Kernel stamps say what was; the bound from wake-ups only what may have been.
-    let stamped = delivery.read_lag_stamped.as_ref().filter(|lag| lag.count > 0);
-    share(stamped.unwrap_or(&delivery.read_lag), &delivery.latency)
+    share(of_reading(delivery), &delivery.latency)
+}
+
+/// Kernel stamps say what was, the bound from wake-ups only what may have been. But a stamp is
+/// that of the last message in a queue: where more than one in a hundred lay behind another,
+/// the 99th percentile is among those, and only the bound knows of them.
+pub(super) fn of_reading(delivery: &Delivery) -> &Latency {
+    let all_but_few = |lag: &&Latency| lag.count > 99 * delivery.stamps_unused;
+    delivery.read_lag_stamped.as_ref().filter(all_but_few).unwrap_or(&delivery.read_lag)
 }
 
 /// Publisher lag as a share of the latency it is part of.

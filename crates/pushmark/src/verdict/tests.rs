@@ -101,14 +101,17 @@ fn read_lag_against_the_latency_beside_it() {
 
 #[test]
 fn kernel_stamps_speak_before_the_bound() {
-    let stamped = |count| {
+    let stamped = |count, unused| {
         raised(|arm, _| {
             delivery(arm).read_lag = latency(9_000);
             delivery(arm).read_lag_stamped = Some(Latency { count, ..latency(10) });
+            delivery(arm).stamps_unused = unused;
         })
     };
-    assert_eq!(stamped(500), []);
-    assert_eq!(stamped(0), [("read_lag".to_string(), VerdictState::Invalid)]);
+    let invalid = [("read_lag".to_string(), VerdictState::Invalid)];
+    assert_eq!(stamped(500, 5), []);
+    assert_eq!(stamped(0, 0), invalid);
+    assert_eq!(stamped(500, 6), invalid, "those that lay longest have no stamp");
 }
 
 #[test]

@@ -32,10 +32,7 @@ pub(super) fn run_queue_wait(s: &Seen<'_>) -> [String; 3] {
 
 pub(super) fn read_lag(s: &Seen<'_>) -> [String; 3] {
     let delivery = s.arm.delivery.as_ref();
-    let figures = delivery.and_then(|d| {
-        let stamped = d.read_lag_stamped.as_ref().filter(|lag| lag.count > 0);
-        lag::pair(stamped.unwrap_or(&d.read_lag), &d.latency)
-    });
+    let figures = delivery.and_then(|d| lag::pair(lag::of_reading(d), &d.latency));
     [
         lag_seen("read lag", figures, s),
         "so much of the latency shown is our own queueing, after the kernel had the message".into(),
