@@ -25,6 +25,8 @@ enum Command {
     Serve(Box<cmd::serve::ServeArgs>),
     /// Look at this machine: what it can hold, and what would disturb a measurement
     Doctor(cmd::doctor::DoctorArgs),
+    /// Check the ruler itself against known answers, on this machine
+    Selftest(cmd::selftest::SelftestArgs),
     /// List, show, query or remove kept runs
     Runs(cmd::runs::RunsArgs),
     /// List, build and start the reference servers
@@ -51,6 +53,7 @@ impl Cli {
             Command::Report(args) => cmd::report::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),
+            Command::Selftest(args) => cmd::selftest::run(&args),
             Command::Runs(args) => cmd::runs::run(&args),
             Command::Servers(args) => cmd::servers::run(&args),
             Command::Schema => cmd::schema::run(),

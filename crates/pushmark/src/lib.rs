@@ -16,4 +16,5 @@ pub mod scenario_file;
 pub mod selftest;
 pub mod server;
 pub mod store;
+pub mod truth;
 pub mod verdict;

@@ -6,5 +6,6 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod selftest;
 pub mod serve;
 pub mod servers;

@@ -1,0 +1,128 @@
+//! A generator that is disturbed says so: its figures are not taken for the server's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use pushmark_model::run::{Run, VerdictState};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::Check;
+use super::bench::Bench;
+use super::command::Command_;
+use super::scenario::Ask;
+use crate::exit::Exit;
+use crate::server::cpus;
+
+pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    shared_core(bench)?;
+    stopped(bench)
+}
+
+/// Threads that use all of one CPU.
+struct Busy {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Busy {
+    fn on(cpu: u32, threads: usize) -> Busy {
+        let over = Arc::new(AtomicBool::new(false));
+        let spin = |over: Arc<AtomicBool>| {
+            move || {
+                // Unpinned it would disturb somebody else.
+                if cpus::pin_current_thread(&[cpu]).is_ok() {
+                    while !over.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                }
+            }
+        };
+        let threads = (0..threads).map(|_| std::thread::spawn(spin(Arc::clone(&over)))).collect();
+        Busy { over, threads }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has stopped spinning too.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Others need the generator's core all the time.
+fn shared_core(bench: &mut Bench) -> anyhow::Result<()> {
+    let (_, generator) = cpus::halves_of_cpus()?;
+    let ask = Ask::builtin("sse")
+        .top("threads = 1")
+        .connections(200)
+        .duration(bench.scale.pick(3_000, 10_000))
+        .publisher("mode = \"emitter\"")
+        .rate(100.0);
+    let run = Command_::start(bench, &ask)?;
+    // Where the generator has several CPUs, its one shard is on the first.
+    let busy = Busy::on(*generator.first().context("a CPU")?, 3);
+    let ended = run.wait()?;
+    drop(busy);
+    bench.add_up(&ended.run)?;
+    let verdict = &ended.run.verdict;
+    let codes: Vec<&str> = verdict.reasons.iter().map(|r| r.code.as_str()).collect();
+    let invalid = verdict.state == VerdictState::Invalid;
+    let got = format!("{} ({})", verdict.state.name(), codes.join(", "));
+    bench.keep(Check::holds("a shared core: verdict", VerdictState::Invalid.name(), got, invalid));
+    let expected = i32::from(Exit::Invalid.code());
+    bench.keep(Check::exact("a shared core: exit", expected, ended.code.unwrap_or(-1)));
+    Ok(())
+}
+
+/// Stopped for a tenth of a second: what came meanwhile lay unread, and that is said.
+fn stopped(bench: &mut Bench) -> anyhow::Result<()> {
+    const STOP: Duration = Duration::from_millis(100);
+    let ask = Ask::builtin("sse")
+        .top("threads = 1")
+        .connections(10)
+        .duration(4_000)
+        .publisher("mode = \"emitter\"")
+        .rate(100.0);
+    let run = Command_::start(bench, &ask)?;
+    let pid = Pid::from_raw(run.id()).context("a process has a number")?;
+    run.wait_measure()?;
+    std::thread::sleep(Duration::from_millis(1_000));
+    let began = Instant::now();
+    kill_process(pid, Signal::STOP)?;
+    std::thread::sleep(STOP);
+    kill_process(pid, Signal::CONT)?;
+    let stopped_ms = began.elapsed().as_secs_f64() * 1e3;
+    let ended = run.wait()?;
+    bench.add_up(&ended.run)?;
+    let (lag_ms, latency_ms) = largest(&ended.run)?;
+    // The first that lay unread came within one interval of the stop, 10 ms.
+    let low_ms = stopped_ms - 12.0;
+    let name = |what: &str| format!("stopped for {} ms: {what}", super::short(stopped_ms));
+    let at_least = |what: &str, ms: f64| {
+        Check::new(
+            name(what),
+            format!("≥ {} ms", super::short(low_ms)),
+            format!("{} ms", super::short(ms)),
+            "in range",
+            ms >= low_ms,
+        )
+    };
+    bench.keep(at_least("largest read lag", lag_ms));
+    bench.keep(at_least("largest latency", latency_ms));
+    let told = ended.run.verdict.reasons.iter().any(|r| r.code == "read_lag");
+    bench.keep(Check::exact(name("read lag is told"), true, told));
+    Ok(())
+}
+
+/// The largest read lag and the largest latency, ms.
+fn largest(run: &Run) -> anyhow::Result<(f64, f64)> {
+    let delivery = run.arms[0].delivery.as_ref().context("a run that publishes")?;
+    let ms = |us: Option<i64>| us.unwrap_or(0) as f64 / 1_000.0;
+    Ok((ms(delivery.read_lag.max_us), ms(delivery.latency.max_us)))
+}

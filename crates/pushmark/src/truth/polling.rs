@@ -1,0 +1,108 @@
+//! Polling: how old news is when a poll finds it, against what the arithmetic says.
+//!
+//! Each client has a channel of its own with independent Poisson publications, so that every
+//! receipt is an independent draw.
+
+use pushmark_model::histogram::Distribution;
+
+use super::bench::{Attempt, Bench, Measured, distribution};
+use super::ks::{self, Fit};
+use super::scenario::Ask;
+use super::{Check, short};
+
+/// Everything since the cursor, as a foreign target would say it.
+const SINCE: &str = r#"{ url = "http://127.0.0.1:{port}/poll?channel={channel}&since={cursor}", cursor = "header:pushmark-cursor", resumes = true }"#;
+
+/// Least chance of the fit: one in a hundred right samples fails, so the seed is fixed.
+const P_MIN: f64 = 0.01;
+
+pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
+    for (per_interval, clients) in [(0.2, 40), (1.0, 10), (5.0, 10)] {
+        bench.timed(|bench| all_since(bench, per_interval, clients))?;
+        bench.timed(|bench| only_latest(bench, per_interval, clients))?;
+    }
+    bench.timed(age_at_receipt)
+}
+
+/// Polls at this interval find `per_interval` publications on average.
+fn measure(bench: &mut Bench, ask: Ask, per_interval: f64, clients: u64) -> anyhow::Result<(Measured, f64)> {
+    let interval_ms = bench.scale.pick(125.0, 500.0);
+    let ask = ask
+        .connections(clients)
+        .phases(200, 300, bench.scale.pick(5_000, 40_000), 1_000)
+        .load(&format!("poll_interval = \"{interval_ms}ms\""))
+        .subscriptions("rooms = { size = 1 }")
+        .publisher("arrivals = \"poisson\"")
+        .rate(1_000.0 * per_interval / interval_ms);
+    Ok((bench.run(&ask)?, interval_ms * 1_000.0))
+}
+
+/// Where an answer carries all since the cursor, the wait for the next poll is uniform.
+fn all_since(bench: &mut Bench, per_interval: f64, clients: u64) -> anyhow::Result<Attempt> {
+    let mut attempt = Attempt::default();
+    let (measured, interval_us) = measure(bench, Ask::by_template("poll", SINCE), per_interval, clients)?;
+    attempt.of(&measured);
+    let (latencies, base_us) = sample(&measured)?;
+    let fit = ks::fit(&latencies, |us| ((us - base_us) / interval_us).clamp(0.0, 1.0));
+    let name = format!("poll since, {per_interval} an interval");
+    attempt.checks.push(judged(format!("{name}: uniform"), fit));
+    let lacking = measured.delivery().missing + measured.delivery().superseded;
+    attempt.checks.push(Check::exact(format!("{name}: missing"), 0, lacking));
+    Ok(attempt)
+}
+
+/// Where it carries only the latest, the age of what is shown is the truncated exponential.
+fn only_latest(bench: &mut Bench, per_interval: f64, clients: u64) -> anyhow::Result<Attempt> {
+    let mut attempt = Attempt::default();
+    let (measured, interval_us) = measure(bench, Ask::builtin("poll"), per_interval, clients)?;
+    attempt.of(&measured);
+    let (latencies, base_us) = sample(&measured)?;
+    let share = |intervals: f64| (1.0 - (-per_interval * intervals).exp()) / (1.0 - (-per_interval).exp());
+    let fit = ks::fit(&latencies, |us| share(((us - base_us) / interval_us).clamp(0.0, 1.0)));
+    let name = format!("poll latest, {per_interval} an interval");
+    attempt.checks.push(judged(format!("{name}: truncated exp."), fit));
+    let d = measured.delivery();
+    attempt.checks.push(Check::exact(format!("{name}: missing"), 0, d.missing));
+    attempt.checks.push(Check::exact(
+        format!("{name}: shown or passed over"),
+        d.intended,
+        d.delivered + d.late + d.superseded,
+    ));
+    Ok(attempt)
+}
+
+/// Latencies, and how much of them passes besides the wait: about one request's time.
+fn sample(measured: &Measured) -> anyhow::Result<(Distribution, f64)> {
+    let base_us = measured.published().accept.as_ref().and_then(|accept| accept.p50_us).unwrap_or(0);
+    Ok((distribution(&measured.delivery().latency)?, base_us as f64))
+}
+
+fn judged(name: String, fit: Fit) -> Check {
+    let got = format!("p = {}, n = {}", short(fit.p), fit.n);
+    Check::new(
+        name,
+        format!("p > {P_MIN}"),
+        got,
+        format!("D = {}", short(fit.distance)),
+        fit.p > P_MIN && fit.n >= 100,
+    )
+}
+
+/// Published every 50 s and polled every 15 s (here faster by a factor), what an answer shows
+/// is half the publish interval old on average: the push-pull study's trip time.
+fn age_at_receipt(bench: &mut Bench) -> anyhow::Result<Attempt> {
+    let mut attempt = Attempt::default();
+    let (publish_ms, pull_ms, measure_ms) = bench.scale.pick((1_000, 300, 6_000), (5_000, 1_500, 60_000));
+    let ask = Ask::builtin("poll")
+        .connections(100)
+        .phases(200, publish_ms + 500, measure_ms, 1_000)
+        .load(&format!("poll_interval = \"{pull_ms}ms\""))
+        .load("ramp = { rate = 1000 }")
+        .rate(1_000.0 / publish_ms as f64);
+    let measured = bench.run(&ask)?;
+    attempt.of(&measured);
+    let mean_ms = measured.arm().poll.as_ref().and_then(|p| p.age_at_receipt.mean_us).map(|us| us / 1_000.0);
+    let half_ms = publish_ms as f64 / 2.0;
+    attempt.checks.push(Check::near("poll: mean age at receipt", half_ms, mean_ms, half_ms * 0.02, "ms"));
+    Ok(attempt)
+}

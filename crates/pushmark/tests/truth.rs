@@ -1,0 +1,64 @@
+//! Truth tests, small: what is reported against what is known. `pushmark selftest --full` has
+//! the same at full scale.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use pushmark::run::Signals;
+use pushmark::truth::{Bench, FAMILIES, Scale, State};
+
+/// One after the other: each has the machine's cores for itself.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn holds(name: &str) {
+    let family = FAMILIES.iter().find(|family| family.name == name).expect("a family of that name");
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let program = Path::new(env!("CARGO_BIN_EXE_pushmark"));
+    let mut bench = Bench::new(program, Scale::Small, Signals::default()).unwrap();
+    let checks = bench.check(family).unwrap();
+    assert!(!checks.is_empty());
+    let mut wrong = Vec::new();
+    for check in &checks {
+        let line = format!(
+            "{:?} {}: expected {}, got {}, tolerance {}, repeated {}",
+            check.state, check.name, check.expected, check.got, check.tolerance, check.repeats
+        );
+        println!("{line}");
+        if check.state != State::Passed {
+            wrong.push(line);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+macro_rules! families {
+    ($($test:ident = $name:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            holds($name);
+        })*
+
+        /// A family without a test would be checked by nobody.
+        #[test]
+        fn every_family_is_here() {
+            let names: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+            assert_eq!(names, [$($name),*]);
+        }
+    };
+}
+
+families! {
+    lost_doubled_and_swapped_deliveries_are_counted = "counts",
+    fixed_delays_come_back = "delay",
+    two_delays_keep_their_shares = "bimodal",
+    a_freeze_makes_late_all_that_was_due = "freeze",
+    half_a_crowd_is_reset = "reset",
+    emitters_fall_silent = "silence",
+    refused_and_unanswered_connections_are_told_apart = "refusal",
+    a_long_poll_misses_what_falls_between_two_requests = "long-poll",
+    stamps_made_by_hand_are_seen_for_what_they_are = "values",
+    shards_make_no_difference = "shards",
+    more_than_is_taken_shows = "overload",
+    polls_find_news_of_the_expected_age = "polling",
+    a_disturbed_generator_says_so = "disturbed",
+}
