@@ -119,7 +119,8 @@ impl Shard {
                     }
                 }
                 Err(failure) => {
-                    let what = format!("{failure}; received {}", trouble::shown(came.as_deref().unwrap_or(input)));
+                    let what =
+                        format!("{failure}; received {}", trouble::shown(came.as_deref().unwrap_or(input)));
                     return self.lost(index, failure.kind(), &what);
                 }
             }
