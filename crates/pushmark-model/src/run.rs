@@ -311,7 +311,7 @@ pub struct Delivery {
     pub excused: u64,
     /// Connection never made, or lost unasked.
     pub unserved: u64,
-    /// Due, never sent.
+    /// Deliveries of publications that were due and never sent: publications × subscribers.
     pub unpublished: u64,
     /// Seen again on the same subscription.
     pub duplicate: u64,

@@ -47,7 +47,8 @@ fn half_a_crowd_that_is_reset_comes_back() {
         assert_eq!((number(connections, "/lost"), number(connections, "/reconnected")), (4.0, 0.0));
         assert!(number(delivery, "/unserved") > 300.0, "{delivery:#}");
         assert_eq!(number(delivery, "/intended"), 150.0 * 8.0);
-        assert_eq!(number(delivery, "/missing"), 0.0, "{delivery:#}");
+        // A reset throws away what had been written and not yet read: at most one to each.
+        assert!(number(delivery, "/missing") <= 4.0, "{delivery:#}");
     }
 }
 

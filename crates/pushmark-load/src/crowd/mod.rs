@@ -93,7 +93,11 @@ impl Shard {
             if conn.stamped {
                 stamps::enable_receive_stamps(link.fd())?;
             }
-            self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), Interest::Arrivals)
+            self.poller.modify(
+                link.fd(),
+                token::pack(Owner::Client, conn.generation, index),
+                Interest::Arrivals,
+            )
         });
         if let Err(error) = readied {
             return self.lost(index, trouble::kind(&error), &error.to_string());

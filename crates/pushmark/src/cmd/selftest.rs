@@ -41,7 +41,11 @@ pub fn run(args: &SelftestArgs) -> anyhow::Result<Exit> {
         bail!("--only {}: no such check; there are {}", args.only.as_deref().unwrap_or(""), names.join(", "));
     }
     let program = std::env::current_exe().context("the path of this program")?;
-    let scale = if args.full { Scale::Full } else { Scale::Small };
+    let scale = match (args.full, &args.only) {
+        (true, _) => Scale::Full,
+        (false, Some(_)) => Scale::Small,
+        (false, None) => Scale::Minute,
+    };
     let signals = Signals::listen()?;
     let mut bench = Bench::new(&program, scale, signals.clone())?;
     let screen = Screen::of_stdout();

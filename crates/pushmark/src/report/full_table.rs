@@ -148,7 +148,7 @@ fn deliveries(rows: &mut Rows<'_, '_>) {
     rows.delivery("missing", |d| d.missing);
     rows.delivery("superseded", |d| d.superseded);
     rows.delivery("unserved", |d| d.unserved);
-    rows.delivery("unpublished (publications)", |d| d.unpublished);
+    rows.delivery("unpublished", |d| d.unpublished);
     rows.delivery("excused", |d| d.excused);
     rows.delivery("duplicate", |d| d.duplicate);
     rows.delivery("out of order", |d| d.out_of_order);

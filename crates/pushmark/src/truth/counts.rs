@@ -7,7 +7,7 @@ use super::scenario::Ask;
 use super::{Check, Scale};
 
 /// Transports whose deliveries a server can lose.
-const PUSHED: [&str; 4] = ["stream", "sse", "websocket", "long-poll"];
+const PUSHED: &[&str] = &["stream", "sse", "websocket", "long-poll"];
 
 /// 200 publications a second to 20 clients: with N = 1,000 ten blows fall in 2.5 s.
 fn ask(transport: &'static str, scale: Scale) -> Ask {
@@ -16,23 +16,27 @@ fn ask(transport: &'static str, scale: Scale) -> Ask {
         .top("threads = 1")
         .publisher("connections = 1")
         .connections(scale.pick(20, 100))
-        .duration(scale.pick(2_500, 10_000))
+        .duration(scale.pick(2_500, 5_000))
         .rate(200.0)
         .threshold("delivery.p90", "< 10s")
         .threshold("delivery.p50", "< 10s")
 }
 
 pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    for transport in PUSHED {
+    for &transport in bench.scale.over(&["sse", "websocket"], PUSHED, PUSHED) {
         for one_in in ["1/7", "1/1000"] {
-            if (transport, one_in, bench.scale) == ("long-poll", "1/1000", Scale::Small) {
+            let rare = one_in == "1/1000";
+            if rare
+                && bench.scale != Scale::Full
+                && (transport == "long-poll" || bench.scale == Scale::Minute)
+            {
                 continue;
             }
             // Small: all three faults strike one crowd. In full each has its own as well.
             let all: &[&[&str]] = &[&["--drop", one_in, "--dup", one_in, "--swap", one_in]];
             let each: &[&[&str]] = &[&["--drop", one_in], &["--dup", one_in], &["--swap", one_in]];
             let crowds = match bench.scale {
-                Scale::Small => all.to_vec(),
+                Scale::Minute | Scale::Small => all.to_vec(),
                 Scale::Full => [each, all].concat(),
             };
             for faults in crowds {

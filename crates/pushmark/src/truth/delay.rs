@@ -12,6 +12,9 @@ const OVER_MS: f64 = 0.3;
 /// Resolution of the histograms: three digits, and whole µs.
 const RESOLUTION: f64 = 0.001;
 
+/// Transports over which a delay of the server is a delay of the delivery.
+const ALL: &[&str] = &["stream", "sse", "websocket", "long-poll"];
+
 const DELAYS_MS: [f64; 4] = [1.0, 5.0, 50.0, 500.0];
 
 /// Fixed delays over each transport that pushes, and long polling.
@@ -19,9 +22,9 @@ const DELAYS_MS: [f64; 4] = [1.0, 5.0, 50.0, 500.0];
 /// Small: one crowd, whose publications take turns at the five delays (none among them). They
 /// are so far apart that their ranks tell them from each other. In full: a crowd for each.
 pub(super) fn fixed(bench: &mut Bench) -> anyhow::Result<()> {
-    for transport in ["stream", "sse", "websocket", "long-poll"] {
+    for &transport in bench.scale.over(&["sse", "long-poll"], ALL, ALL) {
         match bench.scale {
-            Scale::Small => bench.timed(|bench| in_turns(bench, transport))?,
+            Scale::Minute | Scale::Small => bench.timed(|bench| in_turns(bench, transport))?,
             Scale::Full => bench.timed(|bench| one_by_one(bench, transport))?,
         }
     }
@@ -136,7 +139,7 @@ fn check(attempt: &mut Attempt, transport: &str, delay_ms: f64, base_ms: f64, mi
 
 /// One in ten takes 20 ms, the rest 2 ms: the share above 10 ms is what the server wrote.
 pub(super) fn bimodal(bench: &mut Bench) -> anyhow::Result<()> {
-    for transport in bench.scale.pick(&["sse"][..], &["stream", "sse", "websocket", "long-poll"]) {
+    for &transport in bench.scale.over(&["sse"], &["sse"], ALL) {
         bench.timed(|bench| share(bench, transport))?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::scenario::Ask;
 const TOLERANCE: f64 = 0.02;
 
 pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    for transport in bench.scale.pick(&["sse"][..], &["stream", "sse", "websocket"]) {
+    for &transport in bench.scale.over(&["sse"], &["sse"], &["sse", "websocket"]) {
         bench.timed(|bench| freeze(bench, transport))?;
     }
     Ok(())

@@ -29,6 +29,8 @@ pub use bench::Bench;
 /// How large the crowds are and how long they are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
+    /// As small, and over fewer transports: the self-test of one minute.
+    Minute,
     /// Seconds each: the normal test run.
     Small,
     /// As large as the definitions name them.
@@ -39,6 +41,20 @@ impl Scale {
     /// One of two values.
     pub(crate) fn pick<T>(self, small: T, full: T) -> T {
         match self {
+            Scale::Minute | Scale::Small => small,
+            Scale::Full => full,
+        }
+    }
+
+    /// The transports a check is made over.
+    pub(crate) fn over(
+        self,
+        minute: &'static [&'static str],
+        small: &'static [&'static str],
+        full: &'static [&'static str],
+    ) -> &'static [&'static str] {
+        match self {
+            Scale::Minute => minute,
             Scale::Small => small,
             Scale::Full => full,
         }

@@ -56,7 +56,7 @@ fn publisher(bench: &mut Bench) -> anyhow::Result<Attempt> {
 
 /// 2,000 bytes, 100 a ms, 100 times a second: each message takes twice its time.
 fn backlog(bench: &mut Bench) -> anyhow::Result<()> {
-    for transport in bench.scale.pick(&["sse"][..], &["stream", "sse", "websocket"]) {
+    for &transport in bench.scale.over(&["sse"], &["sse"], &["stream", "sse", "websocket"]) {
         let ask = Ask::builtin(transport)
             .connections(bench.scale.pick(5, 50))
             .phases(200, 0, bench.scale.pick(6_000, 20_000), 500)

@@ -29,7 +29,7 @@ fn measure(bench: &mut Bench, ask: Ask, per_interval: f64, clients: u64) -> anyh
     let interval_ms = bench.scale.pick(125.0, 500.0);
     let ask = ask
         .connections(clients)
-        .phases(200, 300, bench.scale.pick(5_000, 40_000), 1_000)
+        .phases(200, 300, bench.scale.pick(5_000, 20_000), 1_000)
         .load(&format!("poll_interval = \"{interval_ms}ms\""))
         .subscriptions("rooms = { size = 1 }")
         .publisher("arrivals = \"poisson\"")

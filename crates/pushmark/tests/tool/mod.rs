@@ -297,7 +297,8 @@ pub fn arms(run: &Value) -> &[Value] {
     run["arms"].as_array().expect("arms")
 }
 
-/// Everything intended arrived, once and in order.
+/// Everything intended arrived, once. The order is another matter: a publication that is due while
+/// the one before it is unanswered goes out on a connection of its own, and may be read first.
 #[track_caller]
 pub fn whole(arm: &Value) {
     let delivery = &arm["delivery"];
@@ -305,9 +306,7 @@ pub fn whole(arm: &Value) {
     let intended = number(delivery, "/intended");
     assert!(intended > 0.0);
     assert_eq!(number(delivery, "/delivered"), intended, "{}: {connections} {delivery:#}", arm["transport"]);
-    for count in
-        ["missing", "late", "duplicate", "out_of_order", "foreign", "unserved", "unpublished", "excused"]
-    {
+    for count in ["missing", "late", "duplicate", "foreign", "unserved", "unpublished", "excused"] {
         assert_eq!(number(delivery, &format!("/{count}")), 0.0, "{} {count}", arm["transport"]);
     }
     assert_eq!(connections["opened"], connections["asked"], "{connections}");

@@ -120,7 +120,8 @@ pub(super) fn ends(e: &Estimate) -> Vec<f64> {
 /// than that at its median.
 fn youngest(case: &Case<'_>) -> Option<f64> {
     let published = case.arms.iter().find_map(|a| a.starts.first()?.published.as_ref())?;
-    let channels = case.run().plan.pointer("/arms/0/subscriptions/channels").and_then(serde_json::Value::as_u64)?;
+    let channels =
+        case.run().plan.pointer("/arms/0/subscriptions/channels").and_then(serde_json::Value::as_u64)?;
     (published.asked_per_s > 0.0).then(|| 1e6 * channels as f64 / published.asked_per_s / 2.0)
 }
 
