@@ -161,7 +161,9 @@ impl Common {
             }
             None => Command::new(own),
         };
-        command.arg("receive");
+        // Blocks of histograms come from the system and go back to it: whether the heap keeps
+        // some megabytes of them would otherwise drown what a connection takes.
+        command.arg("receive").env("MALLOC_MMAP_THRESHOLD_", "65536");
         Ok(command)
     }
 

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A run under way. Dropping it ends it.
 #[derive(Debug)]
-pub(super) struct Command_ {
+pub(super) struct UnderWay {
     child: Child,
     said: Receiver<String>,
     folder: PathBuf,
@@ -30,8 +30,8 @@ pub(super) struct Ended {
     pub(super) run: Run,
 }
 
-impl Command_ {
-    pub(super) fn start(bench: &mut Bench, ask: &Ask) -> anyhow::Result<Command_> {
+impl UnderWay {
+    pub(super) fn start(bench: &mut Bench, ask: &Ask) -> anyhow::Result<UnderWay> {
         let (scenario, _) = bench.write(ask)?;
         let folder = bench.path("run");
         let mut child = Command::new(&bench.program)
@@ -53,7 +53,7 @@ impl Command_ {
                 let _ = sender.send(line);
             }
         });
-        Ok(Command_ { child, said, folder })
+        Ok(UnderWay { child, said, folder })
     }
 
     /// Its process.
@@ -90,7 +90,7 @@ impl Command_ {
     }
 }
 
-impl Drop for Command_ {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         // Both fail where it has ended, which is what is wanted.
         let _ = self.child.kill();

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::Check;
 use super::bench::Bench;
-use super::command::Command_;
+use super::command::UnderWay;
 use super::scenario::Ask;
 use crate::exit::Exit;
 use crate::server::cpus;
@@ -64,7 +64,7 @@ fn shared_core(bench: &mut Bench) -> anyhow::Result<()> {
         .duration(bench.scale.pick(3_000, 10_000))
         .publisher("mode = \"emitter\"")
         .rate(100.0);
-    let run = Command_::start(bench, &ask)?;
+    let run = UnderWay::start(bench, &ask)?;
     // Where the generator has several CPUs, its one shard is on the first.
     let busy = Busy::on(*generator.first().context("a CPU")?, 3);
     let ended = run.wait()?;
@@ -89,7 +89,7 @@ fn stopped(bench: &mut Bench) -> anyhow::Result<()> {
         .duration(4_000)
         .publisher("mode = \"emitter\"")
         .rate(100.0);
-    let run = Command_::start(bench, &ask)?;
+    let run = UnderWay::start(bench, &ask)?;
     let pid = Pid::from_raw(run.id()).context("a process has a number")?;
     run.wait_measure()?;
     std::thread::sleep(Duration::from_millis(1_000));
