@@ -191,7 +191,7 @@ fn a_generator_that_cannot_publish_as_planned_ends_with_6() {
     // Each publication takes 100 ms, on one connection: 10 a second of 100 asked for.
     let target = Target::start(|request, answer| match &*request.path {
         "/publish" => {
-            std::thread::sleep(Duration::from_millis(100));
+            tool::pass(Duration::from_millis(100));
             answer.sized("200 OK", "", b"")
         }
         _ => {
@@ -234,7 +234,7 @@ fn stopped_by(signal: Signal, code: i32) {
     tool.write("s.toml", &format!("{}[thresholds]\n\"delivery.p50\" = \"< 1us\"\n", builtin()));
     let mut running = tool.start(&["run", "s.toml", "-d", "300s", "-t", "sse,websocket", "-o", "out"]);
     running.wait_for("measure");
-    std::thread::sleep(Duration::from_millis(1_500));
+    tool::pass(Duration::from_millis(1_500));
     let started = Instant::now();
     running.signal(signal);
     let ended = running.end().expect(code).never_panicked();
@@ -283,7 +283,7 @@ fn a_server_killed_in_the_middle_is_a_finding() {
     tool.write("s.toml", &format!("{scenario}[thresholds]\n\"connections.lost\" = \"== 0\"\n"));
     let mut running = tool.start(&["run", "s.toml", "-d", "2500ms", "-o", "out"]);
     running.wait_for("measure");
-    std::thread::sleep(Duration::from_millis(1_000));
+    tool::pass(Duration::from_millis(1_000));
     let pid = std::fs::read_to_string(tool.path("pid")).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     let ended = running.end().never_panicked();
@@ -408,7 +408,7 @@ fn a_second_ctrl_c_ends_at_once_and_leaves_no_server() {
     running.wait_for("measure");
     let pid = std::fs::read_to_string(tool.path("pid")).unwrap();
     running.signal(Signal::INT);
-    std::thread::sleep(Duration::from_millis(300));
+    tool::pass(Duration::from_millis(300));
     let started = Instant::now();
     running.signal(Signal::INT);
     running.end().expect(130).never_panicked();

@@ -65,7 +65,7 @@ fn the_pause_a_server_asks_for_is_kept_and_the_last_id_given_back() {
         for _ in 0..3 {
             let id = IDS.fetch_add(1, Ordering::Relaxed);
             answer.stream.write_all(format!("id: event-{id}\ndata: tick\n\n").as_bytes())?;
-            std::thread::sleep(Duration::from_millis(30));
+            tool::pass(Duration::from_millis(30));
         }
         ENDS.lock().unwrap().push(Instant::now());
         Err(std::io::ErrorKind::ConnectionReset.into())

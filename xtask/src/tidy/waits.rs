@@ -7,7 +7,10 @@ use super::tree::{Offence, Tree, is_test};
 const SLEEPS: [(&str, &str); 5] = [
     ("conformance/src/wait.rs", "asks a foreign process again until it answers, with a deadline"),
     ("crates/pushmark-server/tests/common/mod.rs", "asks /stats again until it says so, with a deadline"),
-    ("crates/pushmark/tests/tool/mod.rs", "asks again until a process has done its part, with a deadline"),
+    (
+        "crates/pushmark/tests/tool/mod.rs",
+        "asks again with a deadline, and lets time pass where time is what is tested",
+    ),
     ("crates/pushmark/tests/foreign_http.rs", "a target that publishes by its own clock must have one"),
     ("bench/src/usage.rs", "the processor time of a thread that sleeps is what is tested"),
 ];

@@ -275,6 +275,12 @@ fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
+/// Lets time pass, where time is what the test is about: a target that takes so long, a signal
+/// so far into a phase. Never to hope that something has happened meanwhile.
+pub fn pass(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// Waits until something holds.
 #[track_caller]
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
