@@ -36,7 +36,7 @@ fn in_turns(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attemp
     let measured = bench.run(
         &Ask::builtin(transport)
             .connections(10)
-            .phases(200, 0, 2_600, 1_500)
+            .phases(300, 0, 2_600, 1_500)
             .top("stamp_sample = 1")
             // No delay is a multiple of the interval: what is late meets nothing that is due.
             .rate(97.0)

@@ -20,7 +20,7 @@ fn freeze(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attempt>
     let freeze_ms = measure_ms / 10;
     let ask = Ask::builtin(transport)
         .connections(bench.scale.pick(5, 20))
-        .phases(200, 300, measure_ms, freeze_ms + 1_000)
+        .phases(300, 300, measure_ms, freeze_ms + 1_000)
         .publisher("mode = \"emitter\"")
         .rate(rate)
         .arguments(&["--freeze", &format!("{freeze_ms}ms@{}ms", 300 + measure_ms / 3)]);

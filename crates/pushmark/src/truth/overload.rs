@@ -25,7 +25,7 @@ fn publisher(bench: &mut Bench) -> anyhow::Result<Attempt> {
     let crowd = 5;
     let ask = Ask::url("sse", subscribe, publish)
         .connections(crowd)
-        .phases(200, 0, measure_ms, measure_ms + 1_000)
+        .phases(300, 0, measure_ms, measure_ms + 1_000)
         .top("threads = 1")
         .publisher("connections = 1")
         .rate(ASKED);
@@ -59,7 +59,7 @@ fn backlog(bench: &mut Bench) -> anyhow::Result<()> {
     for &transport in bench.scale.over(&["sse"], &["sse"], &["stream", "sse", "websocket"]) {
         let ask = Ask::builtin(transport)
             .connections(bench.scale.pick(5, 50))
-            .phases(200, 0, bench.scale.pick(6_000, 20_000), 500)
+            .phases(300, 0, bench.scale.pick(6_000, 20_000), 500)
             .publisher("size = \"2000B\"")
             .rate(100.0)
             .arguments(&["--slow-write", "100", "--queue-max", "100000"]);

@@ -29,7 +29,7 @@ fn measure(bench: &mut Bench, ask: Ask, per_interval: f64, clients: u64) -> anyh
     let interval_ms = bench.scale.pick(125.0, 500.0);
     let ask = ask
         .connections(clients)
-        .phases(200, 300, bench.scale.pick(5_000, 20_000), 1_000)
+        .phases(300, 300, bench.scale.pick(5_000, 20_000), 1_000)
         .load(&format!("poll_interval = \"{interval_ms}ms\""))
         .subscriptions("rooms = { size = 1 }")
         .publisher("arrivals = \"poisson\"")
@@ -95,7 +95,7 @@ fn age_at_receipt(bench: &mut Bench) -> anyhow::Result<Attempt> {
     let (publish_ms, pull_ms, measure_ms) = bench.scale.pick((1_000, 300, 6_000), (5_000, 1_500, 60_000));
     let ask = Ask::builtin("poll")
         .connections(100)
-        .phases(200, publish_ms + 500, measure_ms, 1_000)
+        .phases(300, publish_ms + 500, measure_ms, 1_000)
         .load(&format!("poll_interval = \"{pull_ms}ms\""))
         .load("ramp = { rate = 1000 }")
         .rate(1_000.0 / publish_ms as f64);

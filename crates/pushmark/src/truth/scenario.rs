@@ -43,7 +43,7 @@ impl Ask {
             thresholds: String::new(),
             connections: 20,
             warmup_ms: 0,
-            settle_ms: 150,
+            settle_ms: 300,
             drain_ms: 1_000,
             duration_ms: 2_000,
         }
