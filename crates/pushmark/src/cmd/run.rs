@@ -350,8 +350,9 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
 /// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
 fn keep(files: &[RunFiles], intervals: &[Interval], place: &Path) -> Option<String> {
     let newest = &files[files.len() - 1];
-    let html = report::html(files);
-    let kept = Kept { run: &newest.run, windows: &newest.windows, intervals, report_html: Some(&html) };
+    // A page that cannot be drawn must not cost the run.
+    let html = std::panic::catch_unwind(|| report::html(files)).ok();
+    let kept = Kept { run: &newest.run, windows: &newest.windows, intervals, report_html: html.as_deref() };
     let saved = match store::save(&kept, &store::places(place)) {
         Ok(saved) => saved,
         Err(error) => {

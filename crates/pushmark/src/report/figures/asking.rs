@@ -249,8 +249,11 @@ fn draw_bar(canvas: &mut Canvas, bar: &Bar, y: f64, width: f64) {
     let wide = width - 1.0;
     let mut at = 0.5;
     for (i, (_, value, fill)) in parts.iter().enumerate() {
-        let last = i + 1 == parts.len();
-        let part = if last { 0.5 + wide - at } else { (value / total * wide).clamp(1.0, wide - at - 2.0) };
+        // Every part is to be seen, however small: those to come keep room for themselves.
+        let to_come = (parts.len() - i - 1) as f64;
+        let room = 0.5 + wide - at;
+        let part =
+            if to_come == 0.0 { room } else { (value / total * wide).min(room - 3.0 * to_come).max(1.0) };
         let paint = match fill {
             Fill::Kept => DELIVERED.to_string(),
             Fill::Hatched => canvas.pattern(Pattern::Superseded),
