@@ -1,9 +1,9 @@
 //! The floor: open N connections, wait, read into one buffer, count messages. Nothing else.
 //!
 //! No parsing, no clock, no state a connection but its socket, and the cheapest way to be told
-//! of arrivals (edge-triggered, as the driver's: level-triggered costs a tenth more). Messages are counted by a byte
-//! that each holds a known number of times ([`marks`]), so a message cut by two reads counts
-//! once.
+//! of arrivals (edge-triggered, as the driver's: level-triggered costs a tenth more). Messages
+//! are counted by a byte that each holds a known number of times ([`marks`]), so a message cut
+//! by two reads counts once.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
