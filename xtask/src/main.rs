@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod ci;
 mod instructions;
+mod servers;
 mod shell;
 mod test;
 mod tidy;
@@ -21,7 +22,7 @@ struct Chore {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const CHORES: [Chore; 6] = [
+const CHORES: [Chore; 7] = [
     Chore {
         name: "test",
         arguments: "[--install]",
@@ -46,6 +47,12 @@ const CHORES: [Chore; 6] = [
         arguments: "[--bless]",
         about: "count instructions per message; --bless writes down what was counted",
         run: instructions::run,
+    },
+    Chore {
+        name: "servers",
+        arguments: "[NAME ...]",
+        about: "measure the reference servers and write the table of servers/README.md",
+        run: servers::run,
     },
     Chore { name: "help", arguments: "", about: "say this", run: help },
 ];
