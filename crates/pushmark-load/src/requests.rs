@@ -145,6 +145,9 @@ pub(crate) fn config(arm: &ArmPlan) -> Config {
         Transport::Stream => client::Transport::Stream,
         Transport::Sse => client::Transport::Sse,
         Transport::WebSocket => client::Transport::WebSocket,
+        // Refused before anything is asked (`Shard::new`).
+        Transport::Bayeux => client::Transport::LongPoll,
+        Transport::BayeuxWebSocket => client::Transport::WebSocket,
     });
     config.cursor = match &arm.subscribe.cursor {
         Cursor::None => CursorSource::None,

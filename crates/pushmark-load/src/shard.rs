@@ -95,6 +95,9 @@ pub fn run_shard(plan: ShardPlan, stop: &AtomicBool, sink: &mut impl Sink) -> io
 impl Shard {
     fn new(plan: ShardPlan) -> io::Result<Shard> {
         let arm = &plan.arm;
+        if arm.transport.is_bayeux() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the driver does not speak Bayeux yet"));
+        }
         let numbers = plan.connections();
         let config = requests::config(arm);
         let stamped = |n: u64| {

@@ -4,7 +4,7 @@
 //!
 //! | word | means |
 //! |---|---|
-//! | [`Transport`](transport::Transport) | how a client hears: poll, long-poll, stream, sse, websocket |
+//! | [`Transport`](transport::Transport) | how a client hears: poll, long-poll, bayeux, stream, sse, websocket, bayeux-websocket |
 //! | target | what is measured, by URL templates; a *server* is a target kept in `servers/` |
 //! | channel, subscription, room | a topic; a client's wish to hear it; a channel used for chat |
 //! | publication, delivery | one message published on a channel; its arrival at one subscriber |

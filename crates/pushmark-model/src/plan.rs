@@ -117,6 +117,18 @@ pub struct Subscribe {
     /// The text message by which a client publishes itself, with `{channel}` and `{message}` (peer mode).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<Template>,
+    /// What a Bayeux client needs beside the URL; absent on other transports.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bayeux: Option<Bayeux>,
+}
+
+/// A Bayeux client's own choices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bayeux {
+    /// The Bayeux channel of a channel: what it subscribes to, and what a peer publishes on.
+    pub channel: Template,
+    /// It asks for the acknowledge extension, which promises order and redelivery.
+    pub acknowledge: bool,
 }
 
 /// A periodic application heartbeat.
@@ -451,6 +463,7 @@ pub(crate) mod tests {
                 cookies: false,
                 resumes: false,
                 peer: None,
+                bayeux: None,
             },
             publish: None,
             connections: 100,

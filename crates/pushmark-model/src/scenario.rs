@@ -4,6 +4,7 @@
 //! [`Plan`](crate::plan::Plan) that [`resolve`] makes of it. Reading files and looking up
 //! servers is the tool's; this module sees text and values only.
 
+mod bayeux;
 mod check;
 mod endpoints;
 mod error;
@@ -52,7 +53,7 @@ pub struct Scenario {
     pub analysis: String,
     /// Everything drawn by chance is drawn from this number. Default: 42.
     pub seed: u64,
-    /// The transports to compare, one arm each, run in random order. Default: all the target has.
+    /// The transports to compare, one arm each, run in random order. Default: all the target has; Bayeux, a protocol of its own, only where it is asked for or the target has nothing else.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "transports")]
     pub transports: Option<Vec<Transport>>,
     /// How often the whole scenario is run, each arm with a fresh server. Default: 1.
@@ -152,6 +153,5 @@ impl<'de> Deserialize<'de> for Named {
 }
 
 fn transport<E: serde::de::Error>(name: &str) -> Result<Transport, E> {
-    const NAMES: [&str; 5] = ["poll", "long-poll", "stream", "sse", "websocket"];
-    Transport::parse(name).ok_or_else(|| E::unknown_variant(name, &NAMES))
+    Transport::parse(name).ok_or_else(|| E::unknown_variant(name, &Transport::NAMES))
 }

@@ -390,7 +390,7 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
 pub(super) fn no_emitters(name: &str) -> ScenarioError {
     ScenarioError::at("publisher.mode", format!("{name} has no emitters"))
         .found("\"emitter\"")
-        .accepted("\"external\", \"peer\" (websocket) or \"none\"")
+        .accepted("\"external\", \"peer\" (websocket, bayeux) or \"none\"")
         .help("only servers that keep the contract (`pushmark servers list`) publish by themselves")
 }
 
@@ -398,20 +398,19 @@ fn peers(scenario: &Scenario, transports: &[Transport], errors: &mut Vec<Scenari
     if !scenario.publisher.as_ref().is_some_and(|p| p.mode == PublisherMode::Peer) {
         return;
     }
-    let others: Vec<&str> =
-        transports.iter().filter(|t| **t != Transport::WebSocket).map(|t| t.name()).collect();
+    let others: Vec<&str> = transports.iter().filter(|t| !t.can_publish()).map(|t| t.name()).collect();
     if !others.is_empty() {
         errors.push(
             ScenarioError::at(
                 "transports",
-                "only clients on WebSocket can publish (publisher.mode = \"peer\")",
+                "only clients on WebSocket or Bayeux can publish (publisher.mode = \"peer\")",
             )
             .found(others.join(", "))
-            .accepted("[\"websocket\"]"),
+            .accepted(one_of(Transport::ALL.into_iter().filter(|t| t.can_publish()).map(Transport::name))),
         );
     }
     let websocket = scenario.target.subscribe.as_ref().and_then(|set| set.websocket.as_ref());
-    if websocket.is_some_and(|w| w.publish.is_none()) {
+    if transports.contains(&Transport::WebSocket) && websocket.is_some_and(|w| w.publish.is_none()) {
         errors.push(no_peer_text("target.subscribe.websocket"));
     }
 }

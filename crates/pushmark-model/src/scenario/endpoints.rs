@@ -67,18 +67,16 @@ impl Compiler<'_> {
         template: &SubscribeTemplate,
     ) -> Option<Subscribe> {
         let before = self.errors.len();
-        let websocket = transport == Transport::WebSocket;
         let url_key = format!("{key}.url");
-        let url = self.url(&url_key, &template.url, websocket);
+        let url = self.url(&url_key, &template.url, transport.is_websocket());
         let headers = self.headers(key, &template.headers);
         let text = |i: usize| format!("{key}.after_open[{i}]");
         let after_open: Vec<_> =
             template.after_open.iter().enumerate().filter_map(|(i, t)| self.template(&text(i), t)).collect();
         let peer = template.publish.as_ref().and_then(|t| self.template(&format!("{key}.publish"), t));
+        self.misplaced(key, transport, template);
         let cursor = self.cursor(key, transport, template);
-        if !websocket {
-            self.websocket_only(key, transport, template);
-        }
+        let bayeux = transport.is_bayeux().then(|| self.bayeux(key, template));
         if let Some(every) = template.every.iter().position(|e| e.after.0 == 0) {
             self.errors.push(
                 ScenarioError::at(format!("{key}.every[{every}].after"), "a heartbeat needs a period")
@@ -87,11 +85,17 @@ impl Compiler<'_> {
             );
         }
         let url = url?;
+        let bayeux = match bayeux {
+            Some(read) => Some(read?),
+            None => None,
+        };
 
         let mut places: Vec<&Place> = url.path.places().collect();
         places.extend(headers.iter().flat_map(|(_, value)| value.places()));
         places.extend(after_open.iter().flat_map(Template::places));
-        self.subscribe_places(&url_key, transport, template.cursor.is_some(), &places);
+        // A Bayeux client names its channels in its subscription; a URL may name them too.
+        let names_them = bayeux.as_ref().is_some_and(|b| b.channel.names(&Place::Channel));
+        self.subscribe_places(&url_key, transport, template.cursor.is_some(), names_them, &places);
         if let Some(peer) = &peer
             && !peer.names(&Place::Message)
         {
@@ -121,9 +125,11 @@ impl Compiler<'_> {
                 .map(|a| Answer { on: a.on.clone(), send: a.send.clone() })
                 .collect(),
             cursor,
-            cookies: self.scenario.target.cookies,
+            // A Bayeux session may hang on a cookie of the server's.
+            cookies: self.scenario.target.cookies || transport.is_bayeux(),
             resumes: template.resumes,
             peer,
+            bayeux,
         };
         (self.errors.len() == before).then_some(subscribe)
     }
@@ -203,7 +209,7 @@ impl Compiler<'_> {
         Some(url)
     }
 
-    fn template(&mut self, key: &str, text: &str) -> Option<Template> {
+    pub(super) fn template(&mut self, key: &str, text: &str) -> Option<Template> {
         match Template::parse(text) {
             Ok(template) => {
                 self.client_fields(key, &template);
@@ -263,6 +269,9 @@ impl Compiler<'_> {
     fn cursor(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) -> Cursor {
         let Some(text) = &template.cursor else { return Cursor::None };
         let key = format!("{key}.cursor");
+        if transport.is_bayeux() {
+            return Cursor::None;
+        }
         if transport.is_push() {
             self.errors.push(
                 ScenarioError::at(key, format!("`{transport}` keeps one request open, so it has no cursor"))
@@ -285,27 +294,56 @@ impl Compiler<'_> {
         }
     }
 
-    fn websocket_only(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
-        let given = [
-            ("subprotocol", !template.subprotocol.is_empty()),
+    /// Keys that mean nothing on this transport.
+    fn misplaced(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
+        let messages = [
             ("after_open", !template.after_open.is_empty()),
             ("every", !template.every.is_empty()),
             ("answer", !template.answer.is_empty()),
             ("publish", template.publish.is_some()),
         ];
-        for (name, _) in given.iter().filter(|(_, given)| *given) {
-            self.errors.push(
-                ScenarioError::at(
-                    format!("{key}.{name}"),
-                    format!("`{transport}` sends no WebSocket messages"),
-                )
-                .found(format!("`{name}`"))
-                .accepted("`url`, `ready`, `cursor`, `resumes`, `headers`"),
-            );
+        let subprotocol = [("subprotocol", !template.subprotocol.is_empty())];
+        let resuming = [
+            ("ready", template.ready.is_some()),
+            ("cursor", template.cursor.is_some()),
+            ("resumes", template.resumes),
+        ];
+        let bayeux =
+            [("channel", template.channel.is_some()), ("acknowledge", template.acknowledge.is_some())];
+        if transport.is_bayeux() {
+            let why = "Bayeux itself says what a client sends and what it is answered";
+            let accepted = "`url`, `channel`, `acknowledge`, `headers`";
+            self.refuse_keys(key, &messages, why, accepted);
+            self.refuse_keys(key, &resuming, why, accepted);
+        } else {
+            let why = format!("`{transport}` has no Bayeux channels");
+            self.refuse_keys(key, &bayeux, &why, "these keys under bayeux or bayeux-websocket");
+        }
+        if !transport.is_websocket() {
+            let why = format!("`{transport}` sends no WebSocket messages");
+            let accepted = "`url`, `ready`, `cursor`, `resumes`, `headers`";
+            self.refuse_keys(key, &subprotocol, &why, accepted);
+            if !transport.is_bayeux() {
+                self.refuse_keys(key, &messages, &why, accepted);
+            }
         }
     }
 
-    fn subscribe_places(&mut self, key: &str, transport: Transport, has_cursor: bool, places: &[&Place]) {
+    fn refuse_keys(&mut self, key: &str, given: &[(&str, bool)], why: &str, accepted: &str) {
+        for (name, _) in given.iter().filter(|(_, given)| *given) {
+            let error = ScenarioError::at(format!("{key}.{name}"), why);
+            self.errors.push(error.found(format!("`{name}`")).accepted(accepted));
+        }
+    }
+
+    fn subscribe_places(
+        &mut self,
+        key: &str,
+        transport: Transport,
+        has_cursor: bool,
+        named: bool,
+        places: &[&Place],
+    ) {
         let k = self.scenario.subscriptions.per_connection;
         let (one, all) = (places.contains(&&Place::Channel), places.contains(&&Place::Channels));
         if k > 1 && one {
@@ -317,7 +355,7 @@ impl Compiler<'_> {
                 .found("{channel}")
                 .accepted("{channels}, all of them joined by commas"),
             );
-        } else if self.channels() > 1 && !one && !all {
+        } else if self.channels() > 1 && !one && !all && !named {
             self.errors.push(
                 ScenarioError::at(
                     key,
@@ -344,7 +382,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn channels(&self) -> u64 {
+    pub(super) fn channels(&self) -> u64 {
         self.scenario.subscriptions.channels_of(self.scenario.load.connections)
     }
 }

@@ -67,8 +67,12 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         let template = endpoints.subscribe.of(*transport).expect("only transports that have one");
         let Some(subscribe) = compiler.subscribe(&key, *transport, template) else { continue };
         columns(&key, template, &subscribe, context.clients, &mut compiler.errors);
-        if mode == Some(Mode::Peer) && subscribe.peer.is_none() {
-            compiler.errors.push(no_peer_text(&key));
+        if mode == Some(Mode::Peer) {
+            match &subscribe.bayeux {
+                Some(bayeux) => compiler.publishes_on(&key, bayeux),
+                None if subscribe.peer.is_none() => compiler.errors.push(no_peer_text(&key)),
+                None => {}
+            }
         }
         arms.push(ArmPlan {
             transport: *transport,
@@ -116,20 +120,27 @@ fn transports(
             }
             asked.iter().copied().filter(|t| offered.contains(t)).collect()
         }
-        None => offered,
+        None => compared(offered),
     };
     if mode == Some(Mode::Peer) {
-        transports.retain(|t| *t == Transport::WebSocket);
+        transports.retain(|t| t.can_publish());
         if transports.is_empty() {
             errors.push(
-                ScenarioError::at("publisher.mode", "only clients on WebSocket can publish")
-                    .found("\"peer\", and no websocket")
-                    .accepted("a target with websocket, or mode = \"external\""),
+                ScenarioError::at("publisher.mode", "only clients on WebSocket or Bayeux can publish")
+                    .found("\"peer\", and no such transport")
+                    .accepted("a target with websocket or bayeux, or mode = \"external\""),
             );
         }
     }
     transports.sort_unstable();
     transports
+}
+
+/// What is compared where nothing is asked for. Bayeux is a protocol on top of transports, so it
+/// stands aside unless the target speaks nothing else.
+fn compared(offered: Vec<Transport>) -> Vec<Transport> {
+    let plain: Vec<Transport> = offered.iter().copied().filter(|t| !t.is_bayeux()).collect();
+    if plain.is_empty() { offered } else { plain }
 }
 
 /// Who publishes what; `None`: the target is observed.
@@ -284,6 +295,7 @@ fn nowhere() -> Subscribe {
         cookies: false,
         resumes: false,
         peer: None,
+        bayeux: None,
     }
 }
 

@@ -57,6 +57,10 @@ pub struct SubscribeSet {
     #[serde(rename = "long-poll", skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub long_poll: Option<SubscribeTemplate>,
+    /// Bayeux over long polling (http).
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
+    #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
+    pub bayeux: Option<SubscribeTemplate>,
     /// One HTTP response without end (http).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
@@ -69,6 +73,14 @@ pub struct SubscribeSet {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub websocket: Option<SubscribeTemplate>,
+    /// Bayeux over WebSocket (ws).
+    #[serde(
+        rename = "bayeux-websocket",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "read_option"
+    )]
+    #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
+    pub bayeux_websocket: Option<SubscribeTemplate>,
 }
 
 impl SubscribeSet {
@@ -77,9 +89,11 @@ impl SubscribeSet {
         match transport {
             Transport::Poll => self.poll.as_ref(),
             Transport::LongPoll => self.long_poll.as_ref(),
+            Transport::Bayeux => self.bayeux.as_ref(),
             Transport::Stream => self.stream.as_ref(),
             Transport::Sse => self.sse.as_ref(),
             Transport::WebSocket => self.websocket.as_ref(),
+            Transport::BayeuxWebSocket => self.bayeux_websocket.as_ref(),
         }
     }
 
@@ -88,9 +102,11 @@ impl SubscribeSet {
         match transport {
             Transport::Poll => &mut self.poll,
             Transport::LongPoll => &mut self.long_poll,
+            Transport::Bayeux => &mut self.bayeux,
             Transport::Stream => &mut self.stream,
             Transport::Sse => &mut self.sse,
             Transport::WebSocket => &mut self.websocket,
+            Transport::BayeuxWebSocket => &mut self.bayeux_websocket,
         }
     }
 
@@ -133,6 +149,12 @@ pub struct SubscribeTemplate {
     /// WebSocket text by which a client publishes, with `{message}` (publisher mode `peer`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<String>,
+    /// The Bayeux channel of a channel (template). Default: `/{channel}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// Bayeux: asks for the acknowledge extension, which promises order and redelivery. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledge: Option<bool>,
 }
 
 impl FromText for SubscribeTemplate {

@@ -90,7 +90,7 @@ fn renewed_per_s(arm: &ArmPlan) -> f64 {
     let crowd = arm.connections as f64;
     match arm.transport {
         Transport::Poll => crowd / (arm.poll.interval_ns as f64 / 1e9).max(1e-3),
-        Transport::LongPoll => {
+        Transport::LongPoll | Transport::Bayeux => {
             let channels = f64::from(arm.subscriptions.per_connection.max(1));
             let heard_per_s = arm.publisher.as_ref().map_or(0.0, |p| channels * 1e9 / p.interval_ns.max(1.0));
             crowd * (heard_per_s + 1e9 / arm.hold_ns.max(1) as f64)
