@@ -38,6 +38,7 @@ pub(crate) struct Channel {
     /// Long polls between two requests without a cursor: they miss what is published now.
     pub(crate) deaf: u64,
     everywhere: Arc<AtomicU64>,
+    requests: Arc<AtomicU64>,
     /// `None` until somebody comes who could ask for it.
     history: Option<VecDeque<Arc<Publication>>>,
     /// The newest cursor the history has lost.
@@ -86,6 +87,7 @@ impl Channels {
         }
         let channel = channel.as_mut().expect("just set");
         channel.everywhere = listing.subscribers;
+        channel.requests = listing.requests;
         self.ids.insert(listing.name, id);
         Ok(id)
     }
@@ -190,6 +192,11 @@ impl Channel {
         self.everywhere.load(Relaxed)
     }
 
+    /// Instrumented requests registered now, over all threads.
+    pub(crate) fn requests(&self) -> &AtomicU64 {
+        &self.requests
+    }
+
     fn new(name: Arc<str>) -> Channel {
         Channel {
             name,
@@ -199,6 +206,7 @@ impl Channel {
             in_flight: 0,
             deaf: 0,
             everywhere: Arc::default(),
+            requests: Arc::default(),
             history: None,
             forgotten: 0,
         }
@@ -211,7 +219,7 @@ mod tests {
 
     fn message(channel: u32, cursor: u64, bytes: usize) -> Arc<Publication> {
         let payload = vec![b'x'; bytes].into_boxed_slice();
-        Arc::new(Publication { channel, cursor, payload, stamp: None })
+        Arc::new(Publication::new(channel, Arc::from("c"), cursor, payload))
     }
 
     fn newer(channels: &mut Channels, ids: &[u32], cursor: u64) -> (Vec<u64>, bool) {

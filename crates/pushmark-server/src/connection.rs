@@ -58,6 +58,8 @@ pub(crate) enum Talk {
     Body(Box<Pending>),
     /// A long poll is held.
     Held(Hold),
+    /// An instrumented request waits for events.
+    Registered(Box<Registered>),
     /// Messages flow until the connection ends.
     Stream,
     /// Messages flow until the connection ends.
@@ -87,6 +89,22 @@ pub(crate) struct Hold {
     pub(crate) keep_alive: bool,
     /// It sends cursors, so it misses nothing between two requests.
     pub(crate) with_cursor: bool,
+}
+
+/// An instrumented request (CONTRACT 7).
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    /// `comet`: events flow until the connection ends. Otherwise the first is the answer.
+    pub(crate) comet: bool,
+    pub(crate) keep_alive: bool,
+    /// When it came.
+    pub(crate) since_ns: Nanos,
+    /// When it is answered at the latest; of a comet request `Nanos::MAX`.
+    pub(crate) until_ns: Nanos,
+    /// Requests registered over all channels when it was, itself among them.
+    pub(crate) start: u64,
+    /// Its document as received, on one line.
+    pub(crate) asked: Box<[u8]>,
 }
 
 /// The receiving side of a WebSocket.
@@ -181,6 +199,23 @@ impl Connection {
             Talk::Sse => Some(Framing::Sse),
             Talk::WebSocket(_) => Some(Framing::WebSocket),
             _ => None,
+        }
+    }
+
+    /// Whether its subscription outlives a message.
+    pub(crate) fn lasts(&self) -> bool {
+        match &self.talk {
+            Talk::Registered(registered) => registered.comet,
+            _ => self.framing().is_some(),
+        }
+    }
+
+    /// Whether a poll is held that the next message answers.
+    pub(crate) fn is_held(&self) -> bool {
+        match &self.talk {
+            Talk::Held(_) => true,
+            Talk::Registered(registered) => !registered.comet,
+            _ => false,
         }
     }
 

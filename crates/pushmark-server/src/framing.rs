@@ -10,7 +10,7 @@ use pushmark_proto::websocket::{Opcode, encode};
 use crate::faults::TRUNCATED_BYTES;
 use crate::publication::Publication;
 
-/// How a lasting subscription gets its messages.
+/// What a message is wrapped in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// The payload and a line end: one chunk.
@@ -19,20 +19,27 @@ pub(crate) enum Framing {
     Sse,
     /// One text frame; binary where the payload is not UTF-8.
     WebSocket,
+    /// A JSON string, to stand in a document; what is not UTF-8 is replaced in it.
+    Text,
 }
+
+/// How many there are.
+const FRAMINGS: usize = Framing::Text as usize + 1;
 
 /// A publication and the frames made of it so far.
 #[derive(Debug)]
 pub(crate) struct Framed {
     /// What was published.
     pub(crate) publication: Arc<Publication>,
+    /// Instrumented requests that hear it, over all threads.
+    pub(crate) requests: u64,
     /// By framing, whole and cut short.
-    frames: [[Option<Rc<[u8]>>; 2]; 3],
+    frames: [[Option<Rc<[u8]>>; 2]; FRAMINGS],
 }
 
 impl Framed {
     pub(crate) fn new(publication: Arc<Publication>) -> Framed {
-        Framed { publication, frames: Default::default() }
+        Framed { publication, requests: 0, frames: Default::default() }
     }
 
     /// The payload; `cut`: without its last bytes.
@@ -75,6 +82,11 @@ impl Framed {
                 encode::frame(scratch, opcode, payload, None);
                 Rc::from(&scratch[..])
             }
+            Framing::Text => {
+                let text = String::from_utf8_lossy(payload);
+                serde_json::to_writer(&mut *scratch, &text).expect("a string is JSON, and memory takes it");
+                Rc::from(&scratch[..])
+            }
         }
     }
 }
@@ -90,7 +102,7 @@ mod tests {
     use super::*;
 
     fn frame(payload: &[u8], framing: Framing, cut: bool) -> Vec<u8> {
-        let publication = Publication { channel: 0, cursor: 42, payload: payload.into(), stamp: None };
+        let publication = Publication::new(0, Arc::from("c"), 42, payload.into());
         Framed::new(Arc::new(publication)).frame(framing, cut, &mut Vec::new()).to_vec()
     }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use pushmark_model::stamp::Stamp;
 use pushmark_net::{Nanos, Waker};
 
-use crate::publication::{Publication, stamp_of};
+use crate::publication::Publication;
 
 /// Most channels of one server. Beyond it subscriptions and publications are answered with 503.
 pub(crate) const CHANNELS_MAX: usize = 1 << 18;
@@ -49,6 +49,8 @@ pub(crate) struct Listing {
     pub(crate) last: Option<Stamp>,
     /// Subscriptions now, over all threads.
     pub(crate) subscribers: Arc<AtomicU64>,
+    /// Instrumented requests among them.
+    pub(crate) requests: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -91,8 +93,8 @@ impl Hub {
             return Err(Full);
         }
         let id = directory.channels.len() as u32;
-        let listing =
-            Listing { name: Arc::from(name), published: 0, last: None, subscribers: Arc::default() };
+        let (subscribers, requests) = Default::default();
+        let listing = Listing { name: Arc::from(name), published: 0, last: None, subscribers, requests };
         directory.ids.insert(listing.name.clone(), id);
         directory.channels.push(listing.clone());
         Ok((id, listing))
@@ -113,11 +115,11 @@ impl Hub {
             return Err(Full);
         }
         directory.cursor += 1;
-        let stamp = stamp_of(&payload);
-        let publication = Arc::new(Publication { channel, cursor: directory.cursor, payload, stamp });
+        let cursor = directory.cursor;
         let listing = &mut directory.channels[channel as usize];
+        let publication = Arc::new(Publication::new(channel, listing.name.clone(), cursor, payload));
         listing.published += 1;
-        raise(&mut listing.last, stamp);
+        raise(&mut listing.last, publication.stamp);
         let subscribers = listing.subscribers.load(Relaxed);
         let _ = self.first_publication_ns.compare_exchange(0, now_ns, Relaxed, Relaxed);
         let mut queued = 0;

@@ -17,7 +17,7 @@
 //! | `shard/` | one thread's loop, a file for each thing that happens to it |
 //! | `hub.rs`, `channel.rs` | what threads share of publishing; what one thread knows of channels |
 //! | `emitter.rs`, `emitters.rs` | absolute schedules, as arithmetic |
-//! | `request.rs`, `reply.rs`, `documents.rs` | the contract's HTTP |
+//! | `request.rs`, `reply.rs`, `documents.rs`, `instrumented.rs` | the contract's HTTP |
 //! | `framing.rs`, `connection.rs`, `outbox.rs` | bytes to subscribers |
 //! | `faults/`, `truth.rs` | what goes wrong on request, and the record of it |
 
@@ -31,6 +31,7 @@ mod emitters;
 pub mod faults;
 mod framing;
 mod hub;
+mod instrumented;
 mod ledger;
 mod options;
 mod outbox;

@@ -1,5 +1,8 @@
 //! A published message on its way to every thread's subscribers.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 
 /// Longest message taken from a publisher, bytes.
@@ -10,12 +13,28 @@ pub(crate) const MESSAGE_MAX: usize = 1 << 20;
 pub(crate) struct Publication {
     /// Number of the channel in the hub's directory.
     pub(crate) channel: u32,
+    /// Its name.
+    pub(crate) name: Arc<str>,
     /// Its place in the order of all publications of this server, from 1.
     pub(crate) cursor: u64,
     /// As published.
     pub(crate) payload: Box<[u8]>,
     /// What the last 48 bytes of the payload say; `None` where they are no stamp.
     pub(crate) stamp: Option<Stamp>,
+    /// Instrumented requests it was told to so far, over all threads.
+    told: AtomicU64,
+}
+
+impl Publication {
+    pub(crate) fn new(channel: u32, name: Arc<str>, cursor: u64, payload: Box<[u8]>) -> Publication {
+        let stamp = stamp_of(&payload);
+        Publication { channel, name, cursor, payload, stamp, told: AtomicU64::new(0) }
+    }
+
+    /// The next instrumented request's place among those that hear it, from 1.
+    pub(crate) fn next_place(&self) -> u64 {
+        self.told.fetch_add(1, Relaxed) + 1
+    }
 }
 
 /// The stamp at the end of a payload.

@@ -1,32 +1,56 @@
-//! What a request asks for (CONTRACT 2 to 6), read from its head into a type that cannot be wrong.
+//! What a request asks for (CONTRACT 2 to 7), read from its head into a type that cannot be wrong.
 
 use pushmark_proto::http1::RequestHead;
 
 use crate::hub::is_channel_name;
 
 /// How long a poll is held that does not say, ms.
-const HOLD_DEFAULT_MS: u64 = 30_000;
+pub(crate) const HOLD_DEFAULT_MS: u64 = 30_000;
 
 /// Longest hold, ms: an hour.
-const HOLD_MAX_MS: u64 = 3_600_000;
+pub(crate) const HOLD_MAX_MS: u64 = 3_600_000;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
     Health,
-    Time { client: String },
+    Time {
+        client: String,
+    },
     Stats,
     Log,
     Shutdown,
-    Publish { channel: String },
-    SetEmitter { name: String },
-    ClearEmitter { name: String },
+    Publish {
+        channel: String,
+    },
+    /// An instrumented request (CONTRACT 7); its document says the rest.
+    Register,
+    SetEmitter {
+        name: String,
+    },
+    ClearEmitter {
+        name: String,
+    },
     ClearEmitters,
-    Poll { channels: Vec<String>, since: Since },
-    LongPoll { channels: Vec<String>, since: Since, hold_ms: u64 },
-    Stream { channels: Vec<String> },
-    Sse { channels: Vec<String>, after: Option<u64> },
-    WebSocket { channels: Vec<String> },
+    Poll {
+        channels: Vec<String>,
+        since: Since,
+    },
+    LongPoll {
+        channels: Vec<String>,
+        since: Since,
+        hold_ms: u64,
+    },
+    Stream {
+        channels: Vec<String>,
+    },
+    Sse {
+        channels: Vec<String>,
+        after: Option<u64>,
+    },
+    WebSocket {
+        channels: Vec<String>,
+    },
 }
 
 /// From where a poll wishes to hear.
@@ -68,6 +92,7 @@ impl Intent {
                 Ok([channel]) => Intent::Publish { channel },
                 Err(_) => return Err(Refusal::new(400, "one channel at a time is published to")),
             },
+            ("POST", "/request") => Intent::Register,
             ("DELETE", "/emitters") => Intent::ClearEmitters,
             ("GET", "/poll") => Intent::Poll { channels: query.channels()?, since: query.since()? },
             ("GET", "/long-poll") => Intent::LongPoll {
@@ -113,6 +138,7 @@ fn unknown(path: &str) -> Refusal {
         "/log",
         "/shutdown",
         "/publish",
+        "/request",
         "/emitters",
         "/poll",
         "/long-poll",
@@ -224,6 +250,8 @@ mod tests {
             ("POST /publish?channel=c%30", Ok(Intent::Publish { channel: "c0".into() })),
             ("PUT /emitters/x%79", Ok(Intent::SetEmitter { name: "xy".into() })),
             ("DELETE /emitters", Ok(Intent::ClearEmitters)),
+            ("POST /request", Ok(Intent::Register)),
+            ("GET /request", Err(405)),
             // Channels come sorted, each once.
             ("GET /stream?channel=b,a,b", Ok(Intent::Stream { channels: channels.clone() })),
             ("GET /sse?channel=a,b", Ok(Intent::Sse { channels: channels.clone(), after: Some(7) })),

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pushmark_net::{Listener, Waker, limits};
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) logging: AtomicBool,
     /// Connections that have asked to subscribe.
     pub(crate) ordinals: AtomicU32,
+    /// Instrumented requests registered now.
+    pub(crate) registered: AtomicU64,
     pub(crate) counters: Vec<Arc<Counters>>,
     /// The first thread runs the emitters; it is woken when they change.
     pub(crate) emitter_bell: Waker,
@@ -83,6 +85,7 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
         stop: options.stop.clone().map_or_else(Stop::new, Ok)?,
         logging: AtomicBool::new(false),
         ordinals: AtomicU32::new(0),
+        registered: AtomicU64::new(0),
         counters: (0..threads).map(|_| Arc::new(Counters::new())).collect(),
         emitter_bell: bells[0].clone(),
         emitters: Mutex::new(Emitters::new(options.faults.stop_emitters_after)),

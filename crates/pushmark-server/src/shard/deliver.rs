@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
-use pushmark_net::Clock;
+use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
-use crate::connection::Talk;
+use crate::connection::{Connection, Talk};
 use crate::faults::fate::Fate;
 use crate::framing::{Framed, Framing};
 use crate::outbox::Piece;
@@ -33,7 +34,9 @@ pub(super) struct Pass {
     deliveries: Vec<Planned>,
     items: Vec<Item>,
     pieces: Vec<Piece>,
-    frame: Vec<u8>,
+    pub(super) frame: Vec<u8>,
+    /// When its loop over the subscribers began.
+    pub(super) began_ns: Nanos,
     pub(super) answer: AnswerCache,
 }
 
@@ -115,6 +118,10 @@ impl Shard {
             deliveries.sort_by_key(|delivery| delivery.token as u32);
         }
         let mut framed: Vec<Framed> = batch.iter().cloned().map(Framed::new).collect();
+        for framed in &mut framed {
+            framed.requests = self.channels.at(framed.publication.channel).requests().load(Relaxed);
+        }
+        self.pass.began_ns = began_ns;
         let cursor = batch.last().map_or(self.cursor, |publication| publication.cursor);
         self.pass.answer.clear();
         for same_client in deliveries.chunk_by(|a, b| a.token == b.token) {
@@ -142,7 +149,7 @@ impl Shard {
             if let Some(truth) = &mut self.ledger.truth {
                 let held = |token| {
                     let connection = self.connections.get(token);
-                    connection.is_some_and(|c| matches!(c.talk, Talk::Held(_)))
+                    connection.is_some_and(Connection::is_held)
                 };
                 truth.publication(publication, |line| {
                     line.subscribers = channel.subscribers.len() as u64;
@@ -165,9 +172,10 @@ impl Shard {
             items.extend(planned.iter().map(|p| Item { index: p.index, cut: false }));
         }
         if let Some(connection) = self.live(token).filter(|_| !items.is_empty()) {
-            match connection.framing() {
-                Some(framing) => self.send_items(token, framing, framed, &items),
-                None => self.answer_held(token, framed, &items, cursor),
+            match (connection.framing(), &connection.talk) {
+                (Some(framing), _) => self.send_items(token, framing, framed, &items),
+                (None, Talk::Registered(_)) => self.tell_registered(token, framed, &items),
+                (None, _) => self.answer_held(token, framed, &items, cursor),
             }
         }
         items.clear();
@@ -209,7 +217,7 @@ impl Shard {
             let publication = framed[index].publication.clone();
             let cursor = publication.cursor;
             let Some(connection) = self.connections.get_mut(token) else { return };
-            let lasting = connection.framing().is_some();
+            let lasting = connection.lasts();
             let debts = connection.debts.as_ref();
             let half = debts.and_then(|debts| {
                 debts.held_back.iter().position(|held| held.channel == publication.channel)

@@ -32,6 +32,7 @@ impl Shard {
     pub(super) fn bury_doomed(&mut self) {
         while let Some((token, ending)) = self.doomed.pop() {
             self.forget_poll(token);
+            self.deregister(token);
             self.unlist(token);
             let Some(connection) = self.connections.remove(token) else { continue };
             self.ledger.counters.fall(Counter::Open);
@@ -39,7 +40,7 @@ impl Shard {
                 Talk::Stream => self.ledger.counters.fall(Counter::Stream),
                 Talk::Sse => self.ledger.counters.fall(Counter::Sse),
                 Talk::WebSocket(_) => self.ledger.counters.fall(Counter::WebSocket),
-                Talk::Request | Talk::Body(_) | Talk::Held(_) | Talk::Mute => {}
+                Talk::Request | Talk::Body(_) | Talk::Held(_) | Talk::Registered(_) | Talk::Mute => {}
             }
             match ending {
                 Ending::Close => drop(connection.link),
@@ -113,8 +114,12 @@ impl Shard {
         let now_ns = Clock::now();
         let Some(connection) = self.live(token) else { return };
         let mut last_words = Vec::new();
-        match connection.talk {
+        match &connection.talk {
             Talk::Held(_) => return self.answer_timeout(token, now_ns, false),
+            Talk::Registered(registered) if !registered.comet => {
+                return self.registered_timeout(token, false);
+            }
+            Talk::Registered(_) => write::last_chunk(&mut last_words),
             Talk::Stream | Talk::Sse => write::last_chunk(&mut last_words),
             // RFC 6455 7.4.1: 1001, going away.
             Talk::WebSocket(_) => encode::close(&mut last_words, 1001, "", None),

@@ -64,8 +64,9 @@ impl Shard {
                 Talk::Body(_) => self.body_arrived(token, &mut input),
                 Talk::WebSocket(_) => self.frames_arrived(token, &mut input),
                 Talk::Held(_) => false,
+                Talk::Registered(ref registered) if !registered.comet => false,
                 // These transports carry nothing towards us.
-                Talk::Stream | Talk::Sse | Talk::Mute => return,
+                Talk::Registered(_) | Talk::Stream | Talk::Sse | Talk::Mute => return,
             };
             if !going_on {
                 break;
@@ -116,6 +117,9 @@ impl Shard {
         if intent.transport().is_some() {
             let refusal = Refusal::new(400, "a subscription has no body");
             return self.refuse(token, &refusal, false);
+        }
+        if intent == Intent::Register && head.minor == 0 {
+            return self.refuse(token, &Refusal::new(400, "HTTP/1.1 is needed"), false);
         }
         if head.headers.has_token("expect", "100-continue") {
             let mut out = Vec::new();

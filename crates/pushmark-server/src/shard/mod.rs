@@ -8,6 +8,7 @@
 //! | `perform.rs` | a request is whole |
 //! | `subscribe.rs` | a client begins to hear |
 //! | `polling.rs`, `timers.rs` | polls are answered, held, timed out |
+//! | `instrumented.rs` | requests that are told what the server did for them |
 //! | `publish.rs` | publications and emitters are due |
 //! | `deliver.rs` | publications go to subscribers |
 //! | `output.rs` | bytes leave |
@@ -17,6 +18,7 @@ mod accept;
 mod deliver;
 mod ending;
 mod input;
+mod instrumented;
 mod output;
 mod perform;
 mod polling;

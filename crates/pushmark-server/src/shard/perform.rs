@@ -41,6 +41,9 @@ impl Shard {
             let reply = Reply { status: 200, content_type: "text/plain", extra: "", body: b"ok", keep_alive };
             return self.answer(token, &reply);
         }
+        if intent == Intent::Register {
+            return self.register_asked(token, keep_alive, &body);
+        }
         let stopping = intent == Intent::Shutdown;
         match self.control(intent, body) {
             Ok(document) => {
@@ -73,6 +76,7 @@ impl Shard {
             },
             Intent::ClearEmitters => Ok(json!({ "cleared": self.shared.emitters().clear_all() })),
             Intent::Health
+            | Intent::Register
             | Intent::Poll { .. }
             | Intent::LongPoll { .. }
             | Intent::Stream { .. }
@@ -118,6 +122,6 @@ impl Shard {
 }
 
 /// Reads a JSON body; the error says where it is wrong and what is accepted.
-fn document<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
+pub(super) fn document<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| Refusal::new(400, error.to_string()))
 }

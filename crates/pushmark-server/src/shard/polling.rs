@@ -178,7 +178,7 @@ impl Shard {
     }
 
     /// Deliveries in an answer count as written when the answer is handed over.
-    fn note_written(&mut self, token: u64, cursors: &[u64]) {
+    pub(super) fn note_written(&mut self, token: u64, cursors: &[u64]) {
         let ordinal = self.connections.get(token).map_or(0, |connection| connection.ordinal);
         let at_ns = self.ledger.write_begins();
         for &cursor in cursors {
@@ -203,7 +203,7 @@ impl Shard {
     }
 
     /// The poll is answered: until it asks again, it is in flight or deaf.
-    fn goes_away(&mut self, token: u64, with_cursor: bool) {
+    pub(super) fn goes_away(&mut self, token: u64, with_cursor: bool) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         let away = if with_cursor { Away::InFlight } else { Away::Deaf };
         connection.away = away;

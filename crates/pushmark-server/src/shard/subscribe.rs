@@ -28,19 +28,8 @@ impl Shard {
         keep_alive: bool,
         head: &RequestHead<'_>,
     ) {
-        match self.welcome(token, transport) {
-            Welcome::Served => {}
-            Welcome::Refused => {
-                self.ledger.count(Counter::Refused);
-                return self.doom(token, Ending::Reset);
-            }
-            Welcome::Ignored => {
-                self.ledger.count(Counter::HalfOpen);
-                if let Some(connection) = self.live(token) {
-                    connection.talk = Talk::Mute;
-                }
-                return;
-            }
+        if !self.is_served(token, transport) {
+            return;
         }
         match intent {
             Intent::Poll { channels, since } => {
@@ -55,6 +44,25 @@ impl Shard {
             Intent::WebSocket { channels } => self.websocket_asked(token, &channels, head),
             _ => unreachable!("the other intents have no transport"),
         }
+    }
+
+    /// Whether a connection that asks to subscribe is served; where a fault will not have it, it is
+    /// treated accordingly.
+    pub(super) fn is_served(&mut self, token: u64, transport: &'static str) -> bool {
+        match self.welcome(token, transport) {
+            Welcome::Served => return true,
+            Welcome::Refused => {
+                self.ledger.count(Counter::Refused);
+                self.doom(token, Ending::Reset);
+            }
+            Welcome::Ignored => {
+                self.ledger.count(Counter::HalfOpen);
+                if let Some(connection) = self.live(token) {
+                    connection.talk = Talk::Mute;
+                }
+            }
+        }
+        false
     }
 
     /// Gives the connection its number when it first asks, and the faults their chance.
@@ -133,7 +141,7 @@ impl Shard {
         ids
     }
 
-    fn begin(&mut self, token: u64, ids: &[u32], talk: Talk, gauge: Counter) {
+    pub(super) fn begin(&mut self, token: u64, ids: &[u32], talk: Talk, gauge: Counter) {
         self.ledger.count(Counter::Requests);
         self.ledger.count(gauge);
         self.list(token, ids);

@@ -38,12 +38,17 @@ impl Shard {
         }
         connection.timer_ns = Nanos::MAX;
         let pace_ns = connection.pace_ns;
-        if let Talk::Held(hold) = connection.talk {
-            if hold.until_ns <= now_ns {
-                self.answer_timeout(token, now_ns, true);
-            } else {
-                self.schedule(token, hold.until_ns);
-            }
+        let until_ns = match &connection.talk {
+            Talk::Held(hold) => hold.until_ns,
+            Talk::Registered(registered) => registered.until_ns,
+            _ => Nanos::MAX,
+        };
+        if until_ns > now_ns {
+            self.schedule(token, until_ns);
+        } else if matches!(connection.talk, Talk::Held(_)) {
+            self.answer_timeout(token, now_ns, true);
+        } else {
+            self.registered_timeout(token, true);
         }
         if pace_ns != 0 && pace_ns <= now_ns {
             self.paced_write(token);
