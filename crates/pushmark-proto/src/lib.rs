@@ -64,6 +64,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bayeux;
 pub mod client;
 mod failure;
 pub mod http1;

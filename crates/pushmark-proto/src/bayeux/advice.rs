@@ -1,0 +1,86 @@
+//! What a server wants its client to do next (section "advice").
+
+use super::{ConnectionType, Value};
+
+/// What to do after a connect, or after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconnect {
+    /// Connect again, with the same client id.
+    Retry,
+    /// The session is gone: a new handshake.
+    Handshake,
+    /// Nothing.
+    None,
+}
+
+impl Reconnect {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reconnect::Retry => "retry",
+            Reconnect::Handshake => "handshake",
+            Reconnect::None => "none",
+        }
+    }
+}
+
+/// Advice. What it does not say is absent. `hosts` is not read: what is measured is what was named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// Unknown words are as if nothing were said.
+    pub reconnect: Option<Reconnect>,
+    /// Least pause before the next connect, ms. Negative: do not connect.
+    pub interval_ms: Option<i64>,
+    /// How long a connect is held, ms. From a client: how long it wants this one held.
+    pub timeout_ms: Option<i64>,
+    /// Another client with the same cookies is connected already.
+    pub multiple_clients: bool,
+}
+
+impl Advice {
+    /// Connect again, after this pause, and be held for so long.
+    pub fn retry(interval_ms: i64, timeout_ms: i64) -> Advice {
+        Advice {
+            reconnect: Some(Reconnect::Retry),
+            interval_ms: Some(interval_ms),
+            timeout_ms: Some(timeout_ms),
+            ..Advice::default()
+        }
+    }
+
+    /// The session is unknown.
+    pub fn handshake() -> Advice {
+        Advice { reconnect: Some(Reconnect::Handshake), ..Advice::default() }
+    }
+
+    /// Do not come back.
+    pub fn none() -> Advice {
+        Advice { reconnect: Some(Reconnect::None), ..Advice::default() }
+    }
+
+    /// Reads the object, with what stands under the connection type's name put over the rest.
+    pub fn read(value: Value<'_>, connection_type: ConnectionType) -> Advice {
+        let mut advice = Advice::default();
+        advice.take(value);
+        if let Some(special) = value.get(connection_type.name()) {
+            advice.take(special);
+        }
+        advice
+    }
+
+    fn take(&mut self, value: Value<'_>) {
+        for (key, value) in value.members() {
+            match &*key {
+                "reconnect" => {
+                    let all = [Reconnect::Retry, Reconnect::Handshake, Reconnect::None];
+                    let name = value.as_str().unwrap_or_default();
+                    self.reconnect = all.into_iter().find(|reconnect| reconnect.name() == name);
+                }
+                "interval" => self.interval_ms = value.as_i64(),
+                "timeout" => self.timeout_ms = value.as_i64(),
+                "multiple-clients" => self.multiple_clients = value.as_bool().unwrap_or(false),
+                _ => {}
+            }
+        }
+    }
+}
