@@ -305,6 +305,42 @@ const SCALARS: &[Scalar] = &[
     ("long_poll.new_connections", Unit::Count, "TCP connections after the first of each client", |a| {
         count(a.long_poll.as_ref()?.new_connections)
     }),
+    ("bayeux.handshakes", Unit::Count, "handshakes accepted, later ones of a client among them", |a| {
+        count(a.bayeux.as_ref()?.handshakes)
+    }),
+    ("bayeux.unknown_client", Unit::Count, "messages refused with 402: the client was not known", |a| {
+        count(a.bayeux.as_ref()?.unknown_client)
+    }),
+    ("bayeux.connects", Unit::Count, "connects answered", |a| count(a.bayeux.as_ref()?.connects)),
+    ("bayeux.connects_empty", Unit::Count, "connects answered without a message", |a| {
+        count(a.bayeux.as_ref()?.connects_empty)
+    }),
+    ("bayeux.advice.retry", Unit::Count, "advice to go on", |a| count(a.bayeux.as_ref()?.advice.retry)),
+    ("bayeux.advice.handshake", Unit::Count, "advice to begin anew", |a| {
+        count(a.bayeux.as_ref()?.advice.handshake)
+    }),
+    ("bayeux.advice.none", Unit::Count, "advice to stay away", |a| count(a.bayeux.as_ref()?.advice.none)),
+    ("bayeux.advice.multiple_clients", Unit::Count, "advice that sessions share cookies", |a| {
+        count(a.bayeux.as_ref()?.advice.multiple_clients)
+    }),
+    ("bayeux.advice.interval_obeyed", Unit::Count, "pauses made because an interval was advised", |a| {
+        count(a.bayeux.as_ref()?.advice.interval_obeyed)
+    }),
+    ("bayeux.hold_advised", Unit::Micros, "longest time the server said it holds a connect", |a| {
+        count(a.bayeux.as_ref()?.hold_advised_us?)
+    }),
+    ("bayeux.commands", Unit::Count, "messages beside handshakes and connects", |a| {
+        count(a.bayeux.as_ref()?.commands)
+    }),
+    ("bayeux.second_connections", Unit::Count, "second connections made", |a| {
+        count(a.bayeux.as_ref()?.second_connections)
+    }),
+    ("bayeux.second_open_max", Unit::Count, "most of them open at once", |a| {
+        count(a.bayeux.as_ref()?.second_open_max)
+    }),
+    ("bayeux.messages_per_reply", Unit::Count, "messages in a reply with news, mean", |a| {
+        a.bayeux.as_ref()?.messages_per_reply
+    }),
     ("observed.messages", Unit::Count, "messages (observe)", |a| count(a.observed.as_ref()?.messages)),
     ("observed.payload_bytes", Unit::Bytes, "their payload (observe)", |a| {
         count(a.observed.as_ref()?.payload_bytes)
@@ -593,6 +629,7 @@ mod tests {
             observed: None,
             poll: None,
             long_poll: None,
+            bayeux: None,
             published: None,
             server: Some(Server { rss_bytes_peak: 65_536, ..Server::default() }),
             generator: Generator::default(),

@@ -21,6 +21,10 @@ pub struct Record {
     pub last: bool,
     /// Connections subscribed at the interval's end.
     pub connected: u64,
+    /// Most second connections of Bayeux clients open at once in this interval.
+    pub second_open_max: u64,
+    /// Longest time, ms, that a Bayeux server said it holds a connect.
+    pub hold_advised_ms: u64,
     /// Sums.
     pub counts: Counts,
     /// Distributions.
@@ -128,6 +132,11 @@ trait Sum {
 }
 macro_rules! sum_numbers { ($($t:ty),*) => { $(impl Sum for $t { #[inline] fn add(&mut self, other: &$t) { *self += *other } })* } }
 sum_numbers!(u64, i64, i128);
+impl Sum for Bayeux {
+    fn add(&mut self, other: &Bayeux) {
+        Bayeux::add(self, other);
+    }
+}
 impl Sum for Distribution {
     fn add(&mut self, other: &Distribution) {
         self.merge(other);
@@ -242,6 +251,43 @@ sums! {
         age_area_us2: i128,
         /// Σ of time in which something was held, µs.
         age_time_us: i128,
+        /// Of Bayeux clients.
+        bayeux: Bayeux,
+    }
+}
+
+sums! {
+    /// What happened in Bayeux sessions, all phases where nothing else is said.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Bayeux {
+        /// Handshakes that were accepted; a client's later ones among them.
+        handshakes: u64,
+        /// Of them with the acknowledge extension agreed to.
+        acknowledged: u64,
+        /// Connects that were answered, measure.
+        connects: u64,
+        /// Of them without a message.
+        connects_empty: u64,
+        /// Messages that were refused because the server did not know the client (402).
+        unknown_client: u64,
+        /// Advice to go on (`reconnect: retry`).
+        advised_retry: u64,
+        /// Advice to begin anew (`reconnect: handshake`).
+        advised_handshake: u64,
+        /// Advice to stay away (`reconnect: none`).
+        advised_none: u64,
+        /// Advice that another session shares the client's cookies (`multiple-clients`).
+        multiple_clients: u64,
+        /// Pauses that were made because advice asked for them (`interval`).
+        intervals_obeyed: u64,
+        /// Messages sent beside handshakes and connects: subscriptions, publications, farewells.
+        commands: u64,
+        /// Second connections made.
+        second_connections: u64,
+        /// Replies (answers, WebSocket messages) that held news, measure.
+        replies: u64,
+        /// Messages in them.
+        replied_messages: u64,
     }
 }
 
@@ -354,6 +400,7 @@ impl Record {
         self.broadcasts.extend_from_slice(&other.broadcasts);
         self.troubles.extend_from_slice(&other.troubles);
         self.subscribed_by = self.subscribed_by.max(other.subscribed_by);
+        self.hold_advised_ms = self.hold_advised_ms.max(other.hold_advised_ms);
     }
 }
 

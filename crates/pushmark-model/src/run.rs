@@ -227,9 +227,12 @@ pub struct Arm {
     /// Only for `poll`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub poll: Option<Poll>,
-    /// Only for `long-poll`.
+    /// Only where requests are held: `long-poll` and `bayeux`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub long_poll: Option<LongPoll>,
+    /// Only for `bayeux` and `bayeux-websocket`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bayeux: Option<Bayeux>,
     /// Publications; absent in `observe`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub published: Option<Published>,
@@ -481,7 +484,8 @@ pub struct LongPoll {
     pub timeouts: u64,
     /// Answers of both kinds a second.
     pub answers_per_s: f64,
-    /// clients ÷ hold: what a closed loop can reach without news.
+    /// clients ÷ hold: what a closed loop can reach without news. A Bayeux server says itself how
+    /// long it holds.
     pub ceiling_per_s: f64,
     /// Time-out answer − due time-out.
     pub hold_overshoot: Latency,
@@ -499,6 +503,51 @@ pub struct LongPoll {
     pub receivers_per_publication: Option<f64>,
     /// TCP connections made after the first of each client.
     pub new_connections: u64,
+}
+
+/// Figures special to Bayeux, over the whole arm where nothing else is said.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Bayeux {
+    /// The server agreed to acknowledge in every session, so that it owes each message once and in
+    /// order. Without it nothing is promised about order over two connections.
+    pub order_promised: bool,
+    /// Handshakes that were accepted: one a client, and one each time it had to begin anew.
+    pub handshakes: u64,
+    /// Messages refused because the server did not know the client (402).
+    pub unknown_client: u64,
+    /// Connects answered during measure.
+    pub connects: u64,
+    /// Of them without a message.
+    pub connects_empty: u64,
+    /// What the server advised.
+    pub advice: BayeuxAdvice,
+    /// Longest time that the server said it holds a connect.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hold_advised_us: Option<u64>,
+    /// Messages sent beside handshakes and connects: subscriptions, publications, farewells.
+    pub commands: u64,
+    /// Second connections made, for commands while a connect was held.
+    pub second_connections: u64,
+    /// Most of them open at once: the highest of one second, shards added.
+    pub second_open_max: u64,
+    /// Messages in a reply with news during measure, mean.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub messages_per_reply: Option<f64>,
+}
+
+/// The advice of a Bayeux server (Bayeux 1.0, section 3.6), by what it told to do.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct BayeuxAdvice {
+    /// Go on with connects.
+    pub retry: u64,
+    /// Begin anew with a handshake.
+    pub handshake: u64,
+    /// Do not come back.
+    pub none: u64,
+    /// Another session was taken to share the client's cookies: the server then holds nothing.
+    pub multiple_clients: u64,
+    /// Pauses made because an interval was advised.
+    pub interval_obeyed: u64,
 }
 
 /// Publications of the measure phase.

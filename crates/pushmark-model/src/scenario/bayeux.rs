@@ -9,7 +9,7 @@ use crate::template::{Place, Template};
 /// The Bayeux channel of a channel, where nothing else is said.
 const CHANNEL: &str = "/{channel}";
 
-/// What may stand in a segment beside letters and digits (Bayeux 1.0, section 1.3, `mark`).
+/// What may stand in a segment beside letters and digits (Bayeux 1.0, section 2.1, `mark`).
 const MARKS: &str = "-_!~()$@";
 
 const ACCEPTED: &str = "a Bayeux channel such as \"/{channel}\" or \"/rooms/{channel}\"";

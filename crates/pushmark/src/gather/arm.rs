@@ -6,7 +6,8 @@ use pushmark_model::histogram::Distribution;
 use pushmark_model::plan::{Mode, Phases};
 use pushmark_model::record::HEAT_ROWS;
 use pushmark_model::run::{
-    Connect, Connections, Delivery, Heat, LongPoll, Observed, Phase, Poll, Published, Window, Wire,
+    Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Heat, LongPoll, Observed, Phase, Poll, Published,
+    Window, Wire,
 };
 use pushmark_model::transport::Transport;
 
@@ -190,15 +191,20 @@ impl Gathered {
         })
     }
 
-    /// Figures special to long polling.
+    /// Figures of requests that are held.
     pub fn long_poll(&self) -> Option<LongPoll> {
         let (counts, times) = (&self.total.counts, &self.total.times);
         let measure_s = self.plan.phases.measure_ns as f64 / 1e9;
-        (self.plan.transport == Transport::LongPoll).then(|| LongPoll {
+        // A Bayeux server says itself how long it holds.
+        let hold_s = match (self.plan.transport, self.total.hold_advised_ms) {
+            (Transport::Bayeux, advised_ms @ 1..) => advised_ms as f64 / 1e3,
+            _ => self.plan.hold_ns as f64 / 1e9,
+        };
+        self.plan.transport.is_held().then(|| LongPoll {
             answers: counts.answers,
             timeouts: counts.timeouts,
             answers_per_s: (counts.answers + counts.timeouts) as f64 / measure_s,
-            ceiling_per_s: self.plan.connections as f64 / (self.plan.hold_ns as f64 / 1e9),
+            ceiling_per_s: self.plan.connections as f64 / hold_s,
             hold_overshoot: times.hold_overshoot.summary_of_all(),
             deaf: times.deaf.summary_of_all(),
             in_flight: times.in_flight.summary_of_all(),
@@ -208,6 +214,31 @@ impl Gathered {
             receivers_per_publication: (counts.publications_due > 0)
                 .then(|| (counts.delivered + counts.late) as f64 / counts.publications_due as f64),
             new_connections: counts.new_connections,
+        })
+    }
+
+    /// Figures special to Bayeux.
+    pub fn bayeux(&self) -> Option<Bayeux> {
+        let counts = &self.total.counts.bayeux;
+        self.plan.transport.is_bayeux().then(|| Bayeux {
+            order_promised: counts.handshakes > 0 && counts.acknowledged == counts.handshakes,
+            handshakes: counts.handshakes,
+            unknown_client: counts.unknown_client,
+            connects: counts.connects,
+            connects_empty: counts.connects_empty,
+            advice: BayeuxAdvice {
+                retry: counts.advised_retry,
+                handshake: counts.advised_handshake,
+                none: counts.advised_none,
+                multiple_clients: counts.multiple_clients,
+                interval_obeyed: counts.intervals_obeyed,
+            },
+            hold_advised_us: (self.total.hold_advised_ms > 0).then_some(self.total.hold_advised_ms * 1_000),
+            commands: counts.commands,
+            second_connections: counts.second_connections,
+            second_open_max: self.seconds.values().map(|s| s.second_open_max).max().unwrap_or(0),
+            messages_per_reply: (counts.replies > 0)
+                .then(|| counts.replied_messages as f64 / counts.replies as f64),
         })
     }
 

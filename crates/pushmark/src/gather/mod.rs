@@ -21,6 +21,8 @@ pub use stability::Stability;
 pub struct Second {
     /// Connections subscribed at its end.
     pub connected: u64,
+    /// Second connections open at once in it, at most.
+    pub second_open_max: u64,
     /// Lost in it.
     pub lost: u64,
     /// Attempts failed in it.
@@ -84,6 +86,7 @@ impl Gathered {
             heat: record.heat.clone(),
             troubles: record.troubles.clone(),
             subscribed_by: record.subscribed_by,
+            hold_advised_ms: record.hold_advised_ms,
             ..Record::default()
         };
         rest.troubles.truncate(pushmark_model::record::TROUBLES_MAX);
@@ -95,6 +98,7 @@ impl Gathered {
         window.times.window_latency.merge(&record.times.window_latency);
         window.times.read_lag.merge(&record.times.read_lag);
         window.connected += record.connected;
+        window.second_open_max += record.second_open_max;
         for (kind, n) in &record.failed {
             *window.failed.entry(kind.clone()).or_default() += n;
         }
@@ -135,6 +139,7 @@ impl Second {
         let latency = &window.times.window_latency;
         Second {
             connected: window.connected,
+            second_open_max: window.second_open_max,
             lost: window.counts.lost,
             failed: window.failed.values().sum(),
             due: window.counts.publications_due_all,

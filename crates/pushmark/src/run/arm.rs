@@ -337,6 +337,7 @@ fn figures_of(
         observed: gathered.observed(),
         poll: gathered.poll(),
         long_poll: gathered.long_poll(),
+        bayeux: gathered.bayeux(),
         published: gathered.published(emitted),
         server,
         generator,

@@ -33,6 +33,7 @@ pub(crate) fn run(id: &str) -> Run {
         observed: None,
         poll: None,
         long_poll: None,
+        bayeux: None,
         published: Some(Published::default()),
         server: Some(Server { cpu_us: 40_000, ..Server::default() }),
         generator: Generator::default(),

@@ -33,6 +33,7 @@ fn arm() -> Arm {
         observed: None,
         poll: None,
         long_poll: None,
+        bayeux: None,
         published: Some(Published {
             lag: latency(100),
             asked_per_s: 100.0,

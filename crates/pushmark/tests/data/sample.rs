@@ -203,7 +203,26 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             overruns: 4,
             age_at_receipt: lag(25_000.0, 0.5, CLIENTS * SECONDS),
         }),
-        long_poll: (transport == Transport::LongPoll).then(|| LongPoll {
+        bayeux: transport.is_bayeux().then(|| Bayeux {
+            order_promised: false,
+            handshakes: CLIENTS + 3,
+            unknown_client: 3,
+            connects: delivered,
+            connects_empty: 22,
+            advice: BayeuxAdvice {
+                retry: delivered,
+                handshake: 3,
+                none: 0,
+                multiple_clients: 0,
+                interval_obeyed: 0,
+            },
+            hold_advised_us: Some(30_000_000),
+            commands: 2 * CLIENTS,
+            second_connections: if transport == Transport::Bayeux { CLIENTS } else { 0 },
+            second_open_max: if transport == Transport::Bayeux { 212 } else { 0 },
+            messages_per_reply: Some(1.04),
+        }),
+        long_poll: transport.is_held().then(|| LongPoll {
             answers: delivered,
             timeouts: 14,
             answers_per_s: delivered as f64 / SECONDS as f64,
