@@ -9,6 +9,7 @@ mod check;
 mod endpoints;
 mod error;
 mod load;
+mod plain;
 mod publisher;
 mod resolve;
 mod secrets;

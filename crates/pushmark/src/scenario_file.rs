@@ -94,6 +94,13 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
         Some(name) => {
             let server =
                 registry.find(name).ok_or_else(|| located(registry.unknown("target.server", name)))?;
+            let unknown = scenario.target.flags.keys().filter(|flag| !server.flags.contains_key(*flag));
+            let unknown: Vec<ScenarioError> = unknown
+                .map(|flag| registry.unknown_flag(&format!("target.flags.{flag}"), server, flag))
+                .collect();
+            if !unknown.is_empty() {
+                return Err(report(source.locate_all(unknown)));
+            }
             (registry.endpoints(server), Some(server.clone()))
         }
     };

@@ -97,6 +97,13 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
         }
         return;
     }
+    if !target.flags.is_empty() {
+        errors.push(
+            ScenarioError::at("target.flags", "flags are those of a server's row")
+                .found("flags, and no server")
+                .accepted("server = \"…\" of `pushmark servers list` beside them"),
+        );
+    }
     let Some(endpoints) = Endpoints::of_target(target) else {
         errors
             .push(ScenarioError::at("target", "the scenario names nothing to measure").accepted(

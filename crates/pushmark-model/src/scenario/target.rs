@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::plain::{self, Plain};
 use super::text_or_table::{FromText, TextOr, read_option};
 use crate::transport::Transport;
 use crate::units::Nanos;
@@ -23,6 +24,10 @@ pub struct Target {
     /// More arguments for that server's command: options of its own, such as known-answer faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
+    /// Flags of that server beside the defaults of its row, such as `heap = "2400m"`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "plain::read")]
+    #[schemars(with = "BTreeMap<String, Plain>")]
+    pub flags: BTreeMap<String, String>,
     /// A CSV file of client identities, its path relative to the scenario; client i uses row i modulo rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,

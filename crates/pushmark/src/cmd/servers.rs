@@ -1,8 +1,7 @@
 //! `pushmark servers list|build|start|clean`: the reference servers of `servers.toml`.
 
-use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
@@ -12,8 +11,9 @@ use serde_json::json;
 use super::output::{Format, note, print};
 use super::run::usage;
 use crate::exit::{Ending, Exit};
+use crate::server::needs::search_path;
 use crate::server::port::free_port;
-use crate::server::registry::{Registry, Server};
+use crate::server::registry::{Filling, Registry, Server};
 
 /// What is asked of the reference servers.
 #[derive(Args, Clone, Debug)]
@@ -89,7 +89,7 @@ enum State {
 impl State {
     fn of(server: &Server, registry: &Registry) -> anyhow::Result<State> {
         let missing: Vec<String> =
-            server.needs.iter().filter(|program| in_path(program).is_none()).cloned().collect();
+            registry.missing(server).into_iter().map(|(name, _)| name.to_owned()).collect();
         if !missing.is_empty() {
             return Ok(State::Missing(missing));
         }
@@ -131,7 +131,7 @@ fn list(registry: &Registry, format: Format) -> anyhow::Result<String> {
                 json!({
                     "name": server.name,
                     "generation": server.generation,
-                    "architecture": server.architecture,
+                    "architecture": server.architecture.map(|a| a.name()),
                     "transports": server.transports,
                     "contract": server.contract,
                     "ready": matches!(state, State::Ready(_)),
@@ -147,8 +147,8 @@ fn list(registry: &Registry, format: Format) -> anyhow::Result<String> {
         let transports: Vec<&str> = server.transports.iter().map(|t| t.name()).collect();
         text.push_str(&format!("{:wide$}  {}\n", server.name, state.words(&server.name)));
         text.push_str(&format!("{:wide$}  {}\n", "", transports.join(", ")));
-        if !server.architecture.is_empty() {
-            text.push_str(&format!("{:wide$}  {}\n", "", server.architecture));
+        if let Some(architecture) = server.architecture {
+            text.push_str(&format!("{:wide$}  {}\n", "", architecture.name()));
         }
     }
     Ok(text)
@@ -225,7 +225,10 @@ fn find<'r>(registry: &'r Registry, name: &str) -> anyhow::Result<&'r Server> {
 /// A command of a server, in its folder, with daemons in reach.
 fn command(words: &[String], server: &Server, registry: &Registry, port: u16) -> anyhow::Result<Command> {
     let own = std::env::current_exe().context("the path of this program")?;
-    let words = Server::command(words, &own, port);
+    let none = std::collections::BTreeMap::new();
+    let log = std::env::temp_dir();
+    let filling = Filling { pushmark: &own, port: Some(port), log: Some(&log), flags: &none };
+    let words = registry.command(server, words, &filling)?;
     let (program, arguments) =
         words.split_first().with_context(|| format!("{} has no command", server.name))?;
     let mut command = Command::new(program);
@@ -234,18 +237,6 @@ fn command(words: &[String], server: &Server, registry: &Registry, port: u16) ->
         command.current_dir(folder);
     }
     Ok(command)
-}
-
-/// `PATH`, and where Debian keeps daemons, which is not in every user's.
-fn search_path() -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let daemons = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    let all = std::env::split_paths(&path).chain(daemons);
-    std::env::join_paths(all).unwrap_or(path.clone())
-}
-
-fn in_path(program: &str) -> Option<PathBuf> {
-    std::env::split_paths(&search_path()).map(|folder| folder.join(program)).find(|path| Path::is_file(path))
 }
 
 fn first_line(text: &str) -> String {

@@ -10,10 +10,11 @@ use pushmark_model::scenario::Scenario;
 use pushmark_model::template::{Template, Values};
 
 use crate::scenario_file::Loaded;
-use crate::server::http;
+use crate::server::logs::Logs;
 use crate::server::port::free_port;
 use crate::server::process::{Process, Start};
-use crate::server::registry::{Registry, Server};
+use crate::server::registry::{Filling, Registry, Server};
+use crate::server::{http, needs};
 
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -43,37 +44,47 @@ pub(super) struct Up {
 
 impl Target {
     /// The target of a scenario; a server's commands come from its row.
+    ///
+    /// # Errors
+    /// A JDK that its command names and that is not on this machine.
     pub fn new(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Target> {
         let own = std::env::current_exe().context("the path of this program")?;
-        Ok(Target::with_program(loaded, registry, &own))
+        Target::with_program(loaded, registry, &own)
     }
 
     /// The same where `{pushmark}` is another program than the one that runs (a test's).
-    pub fn with_program(loaded: &Loaded, registry: &Registry, program: &Path) -> Target {
+    ///
+    /// # Errors
+    /// As for [`Target::new`].
+    pub fn with_program(loaded: &Loaded, registry: &Registry, program: &Path) -> anyhow::Result<Target> {
         match &loaded.server {
-            Some(server) => Target::of_server(server, registry, &loaded.scenario.target.args, program),
-            None => Target::of_process(&loaded.scenario, &loaded.folder),
+            Some(server) => Target::of_server(server, registry, &loaded.scenario.target, program),
+            None => Ok(Target::of_process(&loaded.scenario, &loaded.folder)),
         }
     }
 
-    fn of_server(server: &Server, registry: &Registry, extra: &[String], program: &Path) -> Target {
+    fn of_server(
+        server: &Server,
+        registry: &Registry,
+        asked: &pushmark_model::scenario::Target,
+        program: &Path,
+    ) -> anyhow::Result<Target> {
         let contract = server.contract.then(|| registry.contract());
-        let mut command = server.run.clone();
-        command.extend_from_slice(extra);
-        Target {
+        // Port and folder of its logs stay open until they are known, at the start.
+        let filling = Filling { pushmark: program, port: None, log: None, flags: &asked.flags };
+        let mut command = registry.command(server, &server.run, &filling)?;
+        command.extend_from_slice(&asked.args);
+        Ok(Target {
             name: server.name.clone(),
-            // The port stays open until it is known: {port} is filled in at the start.
-            command: command
-                .into_iter()
-                .map(|word| word.replace("{pushmark}", &program.display().to_string()))
-                .collect(),
+            command,
             folder: registry.folder_of(server),
-            variables: Vec::new(),
+            // Its command may name a daemon.
+            variables: vec![("PATH".into(), needs::search_path())],
             ready: registry.ready_url(server).map(str::to_owned),
             stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
-        }
+        })
     }
 
     fn of_process(scenario: &Scenario, folder: &Path) -> Target {
@@ -108,15 +119,17 @@ impl Target {
         if self.is_started() {
             port = free_port().context("a port for the server")?;
             let filled = |text: &String| fill(text, port);
+            let logs = Logs::new(&self.name).context("cannot write a log to the temporary folder")?;
+            let with_log = |word: &String| filled(&logs.fill(word));
             let start = Start {
                 name: self.name.clone(),
-                command: self.command.iter().map(filled).collect(),
+                command: self.command.iter().map(with_log).collect(),
                 folder: self.folder.clone(),
                 variables: self.variables.clone(),
                 cpus: cpus.to_vec(),
                 stop: self.stop.iter().map(filled).collect(),
             };
-            let mut started = Process::start(&start)?;
+            let mut started = Process::start(&start, logs)?;
             match self.ready.as_ref().map(filled) {
                 Some(url) => started.wait_ready(&url, READY_WITHIN)?,
                 // A target on a port of its own choice: where its clients will come.

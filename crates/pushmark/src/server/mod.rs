@@ -1,7 +1,14 @@
 //! Servers that pushmark knows how to start.
 
+mod check;
 pub mod cpus;
 pub mod http;
+pub mod jdk;
+pub mod logs;
+pub mod needs;
 pub mod port;
 pub mod process;
 pub mod registry;
+mod row;
+pub mod state;
+mod words;

@@ -4,8 +4,8 @@
 //! a stop reaches everything it started. Dropping the handle kills the group.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -20,6 +20,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, t
 
 use super::cpus::{allowed_cpus, pin_current_thread};
 use super::http;
+use super::logs::Logs;
 
 /// Time between two ready probes.
 const PROBE: Duration = Duration::from_millis(20);
@@ -29,10 +30,6 @@ const PROBE_MAX: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(3);
 /// Time its killed children have to be gone.
 const GROUP_GRACE: Duration = Duration::from_millis(500);
-/// Lines of its log shown in an error.
-const LOG_LINES: usize = 20;
-/// Bytes from the end of a log that are looked at for them.
-const LOG_TAIL_BYTES: u64 = 16 * 1024;
 
 /// Groups that were started and have not been ended yet.
 static STARTED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
@@ -69,7 +66,7 @@ pub struct Process {
     name: String,
     child: Child,
     pidfd: OwnedFd,
-    log: PathBuf,
+    logs: Logs,
     ended: Option<ExitStatus>,
     /// Asks it to end, once.
     stop: Option<Command>,
@@ -77,32 +74,29 @@ pub struct Process {
 
 impl Process {
     /// Starts a server; its output goes to a file that lives as long as this handle.
-    pub fn start(start: &Start) -> anyhow::Result<Process> {
+    pub fn start(start: &Start, logs: Logs) -> anyhow::Result<Process> {
         let (program, arguments) =
             start.command.split_first().with_context(|| format!("{} has no command", start.name))?;
-        let (log, output) = new_log(&start.name).context("cannot write a log to the temporary folder")?;
+        let output = logs.output().context("cannot write a log to the temporary folder")?;
         let mut command = Command::new(program);
         command.args(arguments).envs(start.variables.iter().map(|(k, v)| (k, v))).process_group(0);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         if let Some(folder) = &start.folder {
             command.current_dir(folder);
         }
-        let child = spawn_on(&mut command, &start.cpus);
-        let child = child.inspect_err(|_| drop(std::fs::remove_file(&log)));
-        let mut child =
-            child.with_context(|| format!("cannot start {}: {}", start.name, start.command.join(" ")))?;
+        let mut child = spawn_on(&mut command, &start.cpus)
+            .with_context(|| format!("cannot start {}: {}", start.name, start.command.join(" ")))?;
         let pidfd = match pidfd_open(pid(&child), PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let _ = std::fs::remove_file(&log);
                 return Err(error).context("cannot watch a process (pidfd_open needs Linux 5.3)");
             }
         };
         STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(child.id() as i32);
         let stop = stop_command(start, output);
-        Ok(Process { name: start.name.clone(), child, pidfd, log, ended: None, stop })
+        Ok(Process { name: start.name.clone(), child, pidfd, logs, ended: None, stop })
     }
 
     /// Its process id, the root of the tree to watch.
@@ -162,13 +156,11 @@ impl Process {
 
     /// The last lines it wrote, indented; says so if there are none.
     pub fn log_tail(&self) -> String {
-        let text = tail(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let lines = self.logs.last_lines();
         if lines.is_empty() {
             return "  it wrote nothing".into();
         }
-        let shown = &lines[lines.len().saturating_sub(LOG_LINES)..];
-        shown.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
+        lines.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
     }
 
     /// Ends it: its own command if it has one, SIGTERM, then SIGKILL, 3 s between them, the
@@ -232,7 +224,6 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
-        let _ = std::fs::remove_file(&self.log);
     }
 }
 
@@ -272,26 +263,6 @@ fn spawn_on(command: &mut Command, cpus: &[u32]) -> io::Result<Child> {
     let child = command.spawn();
     pin_current_thread(&own)?;
     child
-}
-
-fn new_log(name: &str) -> io::Result<(PathBuf, File)> {
-    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let name = crate::store::slug(name);
-    let path = std::env::temp_dir().join(format!("pushmark-{}-{count}-{name}.log", std::process::id()));
-    // Left by a process of our number that was killed.
-    let _ = std::fs::remove_file(&path);
-    let file = OpenOptions::new().create_new(true).append(true).open(&path)?;
-    Ok((path, file))
-}
-
-fn tail(path: &std::path::Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let len = file.metadata()?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(LOG_TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.take(LOG_TAIL_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

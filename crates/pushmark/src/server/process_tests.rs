@@ -1,11 +1,16 @@
 //! Real children: shells that serve, refuse to end, or end by themselves.
 
 use super::*;
+use std::io::Read;
 use std::net::TcpListener;
 
 fn shell(script: &str) -> Process {
     let command = ["sh", "-c", script].map(String::from).to_vec();
-    Process::start(&Start { name: "test".into(), command, ..Start::default() }).unwrap()
+    start(&Start { name: "test".into(), command, ..Start::default() }).unwrap()
+}
+
+fn start(start: &Start) -> anyhow::Result<Process> {
+    Process::start(start, Logs::new("test").unwrap())
 }
 
 fn lives(pid: i32) -> bool {
@@ -58,7 +63,7 @@ fn one_that_ignores_sigterm_is_killed() {
 #[test]
 fn a_dropped_handle_leaves_no_process_and_no_log() {
     let process = shell("sleep 1000 & echo $!.; wait");
-    let (child, log) = (number_in_log(&process), process.log.clone());
+    let (child, log) = (number_in_log(&process), process.logs.folder().to_owned());
     drop(process);
     assert!(!lives(child) && !log.exists());
 }
@@ -103,8 +108,8 @@ fn a_server_is_kept_to_its_cpus_and_we_are_not() {
     let own = allowed_cpus().unwrap();
     let last = *own.last().unwrap();
     let command = ["sleep", "1000"].map(String::from).to_vec();
-    let start = Start { name: "pinned".into(), command, cpus: vec![last], ..Start::default() };
-    let process = Process::start(&start).unwrap();
+    let what = Start { name: "pinned".into(), command, cpus: vec![last], ..Start::default() };
+    let process = start(&what).unwrap();
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap();
     let line = status.lines().find(|l| l.starts_with("Cpus_allowed_list:")).unwrap();
     assert_eq!(line.split_whitespace().nth(1), Some(last.to_string().as_str()));
@@ -114,8 +119,8 @@ fn a_server_is_kept_to_its_cpus_and_we_are_not() {
 #[test]
 fn a_command_that_is_not_there_is_named() {
     let command = vec!["no-such-server".to_string()];
-    let start = Start { name: "x".into(), command, ..Start::default() };
-    let error = format!("{:#}", Process::start(&start).unwrap_err());
+    let what = Start { name: "x".into(), command, ..Start::default() };
+    let error = format!("{:#}", start(&what).unwrap_err());
     assert!(error.starts_with("cannot start x: no-such-server"), "{error}");
-    assert!(Process::start(&Start::default()).is_err());
+    assert!(start(&Start::default()).is_err());
 }

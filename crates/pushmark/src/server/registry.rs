@@ -3,14 +3,16 @@
 //! Found by `--servers DIR`, `PUSHMARK_SERVERS`, else in the nearest parent folder that has
 //! `servers/servers.toml`. Rows that need no folder are embedded in the program too.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pushmark_model::scenario::{
-    self, Endpoints, PublishTemplate, ScenarioError, Source, SubscribeSet, nearest, one_of,
-};
-use pushmark_model::transport::Transport;
-use serde::{Deserialize, Serialize};
+use anyhow::Context as _;
+use pushmark_model::scenario::{self, Endpoints, ScenarioError, SubscribeSet, nearest, one_of};
 
+use super::check::check;
+use super::row::File;
+pub use super::row::{Architecture, Contract, Emitter, Generation, Jvm, Need, Server};
+use super::{jdk, words};
 use crate::scenario_file::{Report, read_text};
 
 const EMBEDDED: &str = include_str!("../../../../servers/servers.toml");
@@ -22,104 +24,23 @@ pub const VARIABLE: &str = "PUSHMARK_SERVERS";
 #[derive(Clone, Debug)]
 pub struct Registry {
     contract: Contract,
+    jvm: Jvm,
+    needs: BTreeMap<String, Need>,
     servers: Vec<Server>,
     folder: Option<PathBuf>,
 }
 
-/// What every server that keeps the contract speaks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Contract {
-    /// URL that answers 2xx once it is up.
-    pub health: String,
-    /// URL of its counters.
-    pub stats: String,
-    /// URL of its emitters.
-    pub emitters: String,
-    /// How clients subscribe.
-    pub subscribe: SubscribeSet,
-    /// How a message is published.
-    pub publish: PublishTemplate,
-}
-
-/// A reference server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Server {
-    /// Its name in scenarios.
-    pub name: String,
-    /// Its folder beside `servers.toml`; absent: it needs nothing on disk.
-    #[serde(default)]
-    pub folder: Option<String>,
-    /// The time it stands for.
-    #[serde(default)]
-    pub generation: String,
-    /// How it is built: threads, loops, blocking or not.
-    #[serde(default)]
-    pub architecture: String,
-    /// What it speaks.
-    pub transports: Vec<Transport>,
-    /// It keeps `servers/CONTRACT.md`, so the templates of `[contract]` are its own.
-    #[serde(default)]
-    pub contract: bool,
-    /// Command that starts it, with {pushmark} and {port}.
-    pub run: Vec<String>,
-    /// Command that builds it, once.
-    #[serde(default)]
-    pub build: Vec<String>,
-    /// Command that prints its version: proof that it is there.
-    #[serde(default)]
-    pub version: Vec<String>,
-    /// Command that removes what was built.
-    #[serde(default)]
-    pub clean: Vec<String>,
-    /// Programs it needs, by name.
-    #[serde(default)]
-    pub needs: Vec<String>,
-    /// The clock of its stamps.
-    #[serde(default = "monotonic")]
-    pub clock: String,
-    /// Grain of that clock, µs.
-    #[serde(default)]
-    pub grain_us: u64,
-    /// How its emitters keep time; absent: it has none.
-    #[serde(default)]
-    pub emitter: Option<Emitter>,
-    /// It sets TCP_NODELAY.
-    #[serde(default)]
-    pub nodelay: bool,
-    /// How clients subscribe, where it does not keep the contract.
-    #[serde(default)]
-    pub subscribe: Option<SubscribeSet>,
-    /// How a message is published, where it does not keep the contract.
-    #[serde(default)]
-    pub publish: Option<PublishTemplate>,
-    /// URL that answers 2xx once it is up, where it does not keep the contract.
-    #[serde(default)]
-    pub ready: Option<String>,
-}
-
-/// How an emitter keeps time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Emitter {
-    /// On an absolute schedule: start + n × interval.
-    Absolute,
-    /// Re-arms its own timer, so it drifts.
-    #[serde(rename = "self")]
-    SelfArmed,
-}
-
-fn monotonic() -> String {
-    "monotonic".to_owned()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    contract: Contract,
-    #[serde(default)]
-    server: Vec<Server>,
+/// What fills the variables of a command that are not known from its row.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling<'a> {
+    /// This program.
+    pub pushmark: &'a Path,
+    /// The port the server is given; absent: `{port}` stays.
+    pub port: Option<u16>,
+    /// The folder of its logs; absent: `{log}` stays.
+    pub log: Option<&'a Path>,
+    /// Flags that were set, beside the defaults of the row.
+    pub flags: &'a BTreeMap<String, String>,
 }
 
 impl Registry {
@@ -148,14 +69,20 @@ impl Registry {
         registry
     }
 
-    fn parse(text: &str, file: &str, folder: Option<PathBuf>) -> Result<Registry, Report> {
+    pub(super) fn parse(text: &str, file: &str, folder: Option<PathBuf>) -> Result<Registry, Report> {
         let report = |errors| Report::new(file, text, errors);
         let (parsed, source) = scenario::read::<File>(text, &[]).map_err(report)?;
         let errors = check(&parsed, &source);
         if !errors.is_empty() {
             return Err(report(errors));
         }
-        let mut registry = Registry { contract: parsed.contract, servers: parsed.server, folder };
+        let mut registry = Registry {
+            contract: parsed.contract,
+            jvm: parsed.jvm,
+            needs: parsed.need,
+            servers: parsed.server,
+            folder,
+        };
         if registry.folder.is_some() {
             // What the program carries is there whatever the folder lists.
             let carried = Registry::embedded().servers;
@@ -188,6 +115,11 @@ impl Registry {
     /// What servers that keep the contract speak.
     pub fn contract(&self) -> &Contract {
         &self.contract
+    }
+
+    /// What fixes a JVM to one shape.
+    pub fn jvm(&self) -> &Jvm {
+        &self.jvm
     }
 
     /// Where `servers.toml` was found; absent: embedded.
@@ -228,68 +160,59 @@ impl Registry {
             (None, false) => None,
         }
     }
-}
 
-impl Server {
-    /// A command of this server with `{pushmark}` and `{port}` filled in.
-    pub fn command(command: &[String], pushmark: &Path, port: u16) -> Vec<String> {
-        let pushmark = pushmark.to_string_lossy();
-        let fill = |word: &String| word.replace("{pushmark}", &pushmark).replace("{port}", &port.to_string());
-        command.iter().map(fill).collect()
+    /// What of its needs is not on this machine: name and how it is had.
+    pub fn missing<'r>(&'r self, server: &Server) -> Vec<(&'r str, &'r Need)> {
+        let needs = server.needs.iter().filter_map(|name| self.needs.get_key_value(name));
+        needs.filter(|(_, need)| !need.is_met()).map(|(name, need)| (&**name, need)).collect()
+    }
+
+    /// The flags of a server with those that were set; a variable of its commands each.
+    pub fn flags(&self, server: &Server, set: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut flags = server.flags.clone();
+        flags.extend(set.clone());
+        flags
+    }
+
+    /// Says of a flag that its server has none of this name.
+    pub fn unknown_flag(&self, key: &str, server: &Server, flag: &str) -> ScenarioError {
+        let names = || server.flags.keys().map(String::as_str);
+        let error = ScenarioError::at(key, format!("`{}` has no flag `{flag}`", server.name)).on_key();
+        let accepted =
+            if server.flags.is_empty() { "none: it has no flags".to_owned() } else { one_of(names()) };
+        error.found(format!("`{flag}`")).accepted(accepted).nearest(nearest(flag, names()))
+    }
+
+    /// A command of a server with its variables filled in.
+    ///
+    /// # Errors
+    /// A JDK that it names and that is not on this machine.
+    pub fn command(
+        &self,
+        server: &Server,
+        command: &[String],
+        filling: &Filling<'_>,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut values = self.flags(server, filling.flags);
+        values.insert("pushmark".to_owned(), filling.pushmark.display().to_string());
+        values.extend(filling.port.map(|port| ("port".to_owned(), port.to_string())));
+        values.extend(filling.log.map(|log| ("log".to_owned(), log.display().to_string())));
+        let command = words::splice(command, &self.jvm.arguments);
+        for name in command.iter().flat_map(|word| words::names(word)) {
+            let Some(feature) = self.needs.get(name).and_then(|need| need.jdk) else { continue };
+            if !values.contains_key(name) {
+                let home = jdk::find(feature)
+                    .with_context(|| format!("{}: no JDK {feature} is on this machine", server.name))?;
+                values.insert(name.to_owned(), home.display().to_string());
+            }
+        }
+        Ok(command.iter().map(|word| words::fill(word, |name| values.get(name).cloned())).collect())
     }
 }
 
 /// The nearest parent (the folder itself first) with `servers/servers.toml`.
 fn nearest_folder(from: &Path) -> Option<PathBuf> {
     from.ancestors().map(|parent| parent.join("servers")).find(|folder| folder.join("servers.toml").is_file())
-}
-
-fn check(file: &File, source: &Source) -> Vec<ScenarioError> {
-    let mut errors = Vec::new();
-    for (i, server) in file.server.iter().enumerate() {
-        let key = |key: &str| format!("server[{i}].{key}");
-        if file.server[..i].iter().any(|other| other.name == server.name) {
-            errors.push(
-                ScenarioError::at(key("name"), format!("two servers are called `{}`", server.name))
-                    .found(format!("{:?} again", server.name))
-                    .accepted("each name once"),
-            );
-        }
-        if server.run.is_empty() {
-            errors.push(
-                ScenarioError::at(key("run"), "there is no command to start")
-                    .found("an empty list")
-                    .accepted("a command and its arguments, with {port}"),
-            );
-        }
-        let templates = match (server.contract, &server.subscribe) {
-            (_, Some(own)) => own,
-            (true, None) => &file.contract.subscribe,
-            (false, None) => {
-                errors.push(
-                    ScenarioError::at(
-                        key("name"),
-                        format!("nothing says how to subscribe to `{}`", server.name),
-                    )
-                    .accepted("contract = true, or templates under [server.subscribe]"),
-                );
-                continue;
-            }
-        };
-        for (n, transport) in server.transports.iter().enumerate() {
-            if templates.of(*transport).is_none() {
-                errors.push(
-                    ScenarioError::at(
-                        key(&format!("transports[{n}]")),
-                        format!("`{}` has no template for `{transport}`", server.name),
-                    )
-                    .found(format!("\"{transport}\""))
-                    .accepted(one_of(templates.transports().iter().map(|t| t.name()))),
-                );
-            }
-        }
-    }
-    source.locate_all(errors)
 }
 
 #[cfg(test)]
@@ -309,10 +232,41 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_filled_in() {
-        let words = ["{pushmark}", "serve", "--port", "{port}"].map(str::to_owned);
-        let command = Server::command(&words, Path::new("/opt/pushmark"), 9001);
-        assert_eq!(command, ["/opt/pushmark", "serve", "--port", "9001"]);
+    fn commands_are_filled_in_from_flags_defaults_and_the_jvm_arguments() {
+        let contract = &EMBEDDED[..EMBEDDED.find("[[server]]").unwrap()];
+        let contract = &contract[..=contract.find("\n[jvm]\n").unwrap()];
+        let rest = "[jvm]\narguments = [\"-Xmx{heap}\", \"-Xss{stack}\", \"-log:{log}/gc.log\"]\n\
+                    [[server]]\nname = \"a\"\ntransports = [\"sse\"]\ncontract = true\n\
+                    run = [\"java\", \"{jvm}\", \"--port\", \"{port}\"]\n\
+                    flags = { heap = \"512m\", stack = \"512k\" }\n";
+        let registry = Registry::parse(&format!("{contract}{rest}"), "servers.toml", None).unwrap();
+        let server = registry.find("a").unwrap();
+        let flags = BTreeMap::from([("heap".to_owned(), "2g".to_owned())]);
+        let filling = Filling {
+            pushmark: Path::new("/p"),
+            port: Some(9001),
+            log: Some(Path::new("/l")),
+            flags: &flags,
+        };
+        let command = registry.command(server, &server.run, &filling).unwrap();
+        assert_eq!(command, ["java", "-Xmx2g", "-Xss512k", "-log:/l/gc.log", "--port", "9001"]);
+    }
+
+    #[test]
+    fn the_rows_of_the_tree_say_all_that_is_asked() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../servers");
+        let registry = Registry::load(Some(&path)).unwrap();
+        for server in registry.servers() {
+            let name = &server.name;
+            assert!(!server.stands_for.is_empty(), "{name}: stands_for");
+            assert!(server.architecture.is_some() && server.family.is_some(), "{name}: architecture, family");
+            assert!(!server.version.is_empty(), "{name}: version");
+            assert!(server.lacks.is_empty() || server.contract, "{name}: lacks without a contract");
+            if let Some(folder) = registry.folder_of(server) {
+                assert!(folder.join("README.md").is_file(), "{name}: README.md");
+            }
+        }
+        assert!(registry.needs.values().all(|need| need.install.is_some()), "how each need is installed");
     }
 
     #[test]

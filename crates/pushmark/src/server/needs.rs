@@ -1,0 +1,79 @@
+//! Whether what a server needs is on this machine.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::jdk;
+use super::row::Need;
+
+impl Need {
+    /// Looks for it now.
+    pub fn is_met(&self) -> bool {
+        match (&self.program, self.jdk, &self.file, &self.probe[..]) {
+            (Some(program), ..) => in_path(program).is_some(),
+            (_, Some(feature), ..) => jdk::find(feature).is_some(),
+            (_, _, Some(file), _) => at_home(file).exists(),
+            (_, _, _, [program, arguments @ ..]) => {
+                let mut probe = Command::new(program);
+                probe.args(arguments).env("PATH", search_path());
+                probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                probe.status().is_ok_and(|status| status.success())
+            }
+            // Refused when the file was read.
+            _ => false,
+        }
+    }
+
+    /// How many of the ways to find it are given; one is right.
+    pub(super) fn ways(&self) -> usize {
+        [self.program.is_some(), self.jdk.is_some(), self.file.is_some(), !self.probe.is_empty()]
+            .into_iter()
+            .filter(|given| *given)
+            .count()
+    }
+}
+
+/// `PATH`, and where Debian keeps daemons, which is not in every user's.
+pub fn search_path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let daemons = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let all = std::env::split_paths(&path).chain(daemons);
+    std::env::join_paths(all).unwrap_or(path.clone())
+}
+
+/// Where a program is found.
+pub fn in_path(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&search_path()).map(|folder| folder.join(program)).find(|path| Path::is_file(path))
+}
+
+/// A path whose `~/` is the user's home.
+pub(super) fn at_home(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(below), Some(home)) => Path::new(&home).join(below),
+        _ => PathBuf::from(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_to_find_a_need_finds_and_misses() {
+        let need = Need::default();
+        let program = |name: &str| Need { program: Some(name.into()), ..need.clone() };
+        let file = |name: &str| Need { file: Some(name.into()), ..need.clone() };
+        let probe = |word: &str| Need { probe: vec![word.into()], ..need.clone() };
+        for (met, missed) in [
+            (program("sh"), program("no-such-program")),
+            (file("/proc/self/stat"), file("/no/such/file")),
+            (probe("true"), probe("false")),
+        ] {
+            assert!(met.is_met() && met.ways() == 1, "{met:?}");
+            assert!(!missed.is_met(), "{missed:?}");
+        }
+        assert!(!Need { jdk: Some(1_000), ..need.clone() }.is_met());
+        assert!(!need.is_met());
+    }
+}

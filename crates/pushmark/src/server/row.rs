@@ -1,0 +1,231 @@
+//! What `servers.toml` holds: its rows and what they share, as types.
+
+use std::collections::BTreeMap;
+
+use pushmark_model::scenario::{PublishTemplate, SubscribeSet};
+use pushmark_model::transport::Transport;
+use serde::{Deserialize, Serialize};
+
+/// The whole file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) contract: Contract,
+    #[serde(default)]
+    pub(super) jvm: Jvm,
+    #[serde(default)]
+    pub(super) need: BTreeMap<String, Need>,
+    #[serde(default)]
+    pub(super) server: Vec<Server>,
+}
+
+/// What every server that keeps the contract speaks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contract {
+    /// URL that answers 2xx once it is up.
+    pub health: String,
+    /// URL of its counters.
+    pub stats: String,
+    /// URL of its emitters.
+    pub emitters: String,
+    /// How clients subscribe.
+    pub subscribe: SubscribeSet,
+    /// How a message is published.
+    pub publish: PublishTemplate,
+}
+
+/// What fixes a JVM to one shape: an argument that is exactly `{jvm}` is replaced by these.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jvm {
+    /// Arguments; they may name the flags of the row that uses them.
+    pub arguments: Vec<String>,
+}
+
+/// Something that must be on this machine: one of `program`, `jdk`, `file` and `probe` says how
+/// it is found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// What it is, for people; absent: its name.
+    #[serde(default)]
+    pub what: Option<String>,
+    /// A program in `PATH`, or where daemons are.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// The feature release of a JDK. Its home fills the variable of the need's name.
+    #[serde(default)]
+    pub jdk: Option<u32>,
+    /// A file; `~/` is the user's home.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// A command that ends with 0 where it is there.
+    #[serde(default)]
+    pub probe: Vec<String>,
+    /// Command that installs it.
+    #[serde(default)]
+    pub install: Option<String>,
+}
+
+/// A reference server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its name in scenarios.
+    pub name: String,
+    /// Its folder beside `servers.toml`; absent: it needs nothing on disk.
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// The time it stands for.
+    #[serde(default)]
+    pub generation: Generation,
+    /// Which version of which product it is, in a line for people.
+    #[serde(default)]
+    pub stands_for: String,
+    /// How it serves many.
+    #[serde(default)]
+    pub architecture: Option<Architecture>,
+    /// Servers that share a descent; absent: its name.
+    #[serde(default)]
+    pub family: Option<String>,
+    /// What it speaks.
+    pub transports: Vec<Transport>,
+    /// It keeps `servers/CONTRACT.md`, so the templates of `[contract]` are its own.
+    #[serde(default)]
+    pub contract: bool,
+    /// Clauses of the contract that it does not offer (CONTRACT 8.2).
+    #[serde(default)]
+    pub lacks: Vec<String>,
+    /// Names of `[need.*]`: what must be on this machine.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// What its build is made of beside its folder, relative to `servers.toml`.
+    #[serde(default)]
+    pub inputs: Vec<String>,
+    /// Command that builds it.
+    #[serde(default)]
+    pub build: Vec<String>,
+    /// What a build leaves, relative to its folder.
+    #[serde(default)]
+    pub built: Vec<String>,
+    /// Command that starts it.
+    pub run: Vec<String>,
+    /// Command that prints its version.
+    #[serde(default)]
+    pub version: Vec<String>,
+    /// Command that removes what was built.
+    #[serde(default)]
+    pub clean: Vec<String>,
+    /// What a case may set, with its default: each is a variable of the commands.
+    #[serde(default)]
+    pub flags: BTreeMap<String, String>,
+    /// The clock of its stamps.
+    #[serde(default = "monotonic")]
+    pub clock: String,
+    /// Grain of that clock, µs.
+    #[serde(default)]
+    pub grain_us: u64,
+    /// How its emitters keep time; absent: it has none.
+    #[serde(default)]
+    pub emitter: Option<Emitter>,
+    /// It sets TCP_NODELAY.
+    #[serde(default)]
+    pub nodelay: bool,
+    /// How clients subscribe, where it does not keep the contract.
+    #[serde(default)]
+    pub subscribe: Option<SubscribeSet>,
+    /// How a message is published, where it does not keep the contract.
+    #[serde(default)]
+    pub publish: Option<PublishTemplate>,
+    /// URL that answers 2xx once it is up, where it does not keep the contract.
+    #[serde(default)]
+    pub ready: Option<String>,
+}
+
+impl Server {
+    /// The family it belongs to.
+    pub fn family(&self) -> &str {
+        self.family.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether it does not offer a clause, or the whole section of it.
+    pub fn lacks(&self, clause: &str) -> bool {
+        let section = clause.split_once('.').map_or(clause, |(section, _)| section);
+        self.lacks.iter().any(|lacking| lacking == clause || lacking == section)
+    }
+
+    /// Its commands, by key.
+    pub(super) fn commands(&self) -> [(&'static str, &[String]); 4] {
+        [("run", &self.run), ("build", &self.build), ("version", &self.version), ("clean", &self.clean)]
+    }
+}
+
+/// The time a server stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generation {
+    /// As the studies had it, or the nearest that can still be had.
+    Original,
+    /// What is in use now.
+    #[default]
+    Present,
+}
+
+impl Generation {
+    /// The word in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Generation::Original => "original",
+            Generation::Present => "present",
+        }
+    }
+}
+
+/// How a server serves many connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Architecture {
+    /// One thread, or a few, each around a loop of events.
+    #[serde(rename = "event loop")]
+    EventLoop,
+    /// A system thread for each held request.
+    #[serde(rename = "thread per request")]
+    ThreadPerRequest,
+    /// Requests are held without a thread; a pool handles what happens to them.
+    #[serde(rename = "asynchronous servlet")]
+    AsynchronousServlet,
+    /// A thread of the runtime's own for each held request.
+    #[serde(rename = "virtual threads")]
+    VirtualThreads,
+    /// Processes that share the port.
+    #[serde(rename = "several processes")]
+    SeveralProcesses,
+}
+
+impl Architecture {
+    /// The words in files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::EventLoop => "event loop",
+            Architecture::ThreadPerRequest => "thread per request",
+            Architecture::AsynchronousServlet => "asynchronous servlet",
+            Architecture::VirtualThreads => "virtual threads",
+            Architecture::SeveralProcesses => "several processes",
+        }
+    }
+}
+
+/// How an emitter keeps time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Emitter {
+    /// On an absolute schedule: start + n × interval.
+    Absolute,
+    /// Re-arms its own timer, so it drifts.
+    #[serde(rename = "self")]
+    SelfArmed,
+}
+
+fn monotonic() -> String {
+    "monotonic".to_owned()
+}

@@ -1,0 +1,229 @@
+//! What is known of a server beside its row: what its build was made of, and that it passed the
+//! conformance checks. Kept in `servers/.state/`, no part of the sources.
+//!
+//! Both are tied to a digest: a change of the sources, of the row or of the program makes what is
+//! kept stale, and nothing has to be deleted by hand.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha1_smol::Sha1;
+
+use super::registry::{Registry, Server};
+use crate::store::{RESULTS, Utc};
+
+/// The folder beside `servers.toml`.
+const FOLDER: &str = ".state";
+/// What a build leaves or fetches is none of its inputs; nor is what people read.
+const PASSED_OVER: [&str; 4] = ["target", "node_modules", FOLDER, ".git"];
+/// Most files of a server's sources.
+const FILES_MAX: usize = 20_000;
+
+/// What a build or a check was made of, and how it went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The digest at that time.
+    pub digest: String,
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// In words.
+    pub summary: String,
+}
+
+/// The digest of everything that decides how a server behaves: its row, the contract's templates,
+/// its sources and inputs; of a server that is this program, the program itself.
+///
+/// # Errors
+/// A folder or a file that cannot be read.
+pub fn digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
+    let mut sum = Sha1::new();
+    let row = json!([server, registry.jvm(), server.contract.then(|| registry.contract())]);
+    sum.update(row.to_string().as_bytes());
+    if server.run.iter().any(|word| word.contains("{pushmark}")) {
+        let own = std::env::current_exe().context("the path of this program")?;
+        add_file(&own, &mut sum).with_context(|| format!("{} cannot be read", own.display()))?;
+    }
+    add_sources(registry, server, &mut sum)?;
+    Ok(sum.digest().to_string())
+}
+
+/// Keeps the outcome of the checks of a server, for [`checked`]: a pass is written with the digest
+/// of now, and anything else takes an earlier pass away. `summary` is for people: how many cases
+/// passed, how many are lacking.
+///
+/// # Errors
+/// A state folder that cannot be written.
+pub fn record_check(registry: &Registry, server: &Server, passed: bool, summary: &str) -> anyhow::Result<()> {
+    let path = place(registry, &format!("{}.check.json", server.name));
+    if passed {
+        return write(&path, &Record::now(digest(registry, server)?, summary));
+    }
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("{} cannot be removed", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The pass of a server's checks, where it still holds: nothing of it has changed since.
+pub fn checked(registry: &Registry, server: &Server) -> Option<Record> {
+    let record = read(&place(registry, &format!("{}.check.json", server.name)))?;
+    digest(registry, server).is_ok_and(|digest| digest == record.digest).then_some(record)
+}
+
+/// Whether a server has to be built before it can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// There is nothing to build.
+    Nothing,
+    /// It is built, of what is there now.
+    Yes,
+    /// It was never built, or what was built is gone.
+    No,
+    /// It was built of something else.
+    Changed,
+}
+
+impl Built {
+    /// Whether it can run.
+    pub fn is_ready(self) -> bool {
+        matches!(self, Built::Nothing | Built::Yes)
+    }
+}
+
+/// Looks whether what its build leaves is there, and was made of what is there now.
+///
+/// # Errors
+/// As for [`digest`].
+pub fn built(registry: &Registry, server: &Server) -> anyhow::Result<Built> {
+    if server.build.is_empty() {
+        return Ok(Built::Nothing);
+    }
+    let folder = registry.folder_of(server).unwrap_or_default();
+    if !server.built.iter().all(|path| folder.join(path).exists()) {
+        return Ok(Built::No);
+    }
+    Ok(match read(&build_place(registry, server)) {
+        None => Built::No,
+        Some(record) if record.digest == build_digest(registry, server)? => Built::Yes,
+        Some(_) => Built::Changed,
+    })
+}
+
+/// Keeps that a server was built of what is there now.
+///
+/// # Errors
+/// As for [`digest`], and a state folder that cannot be written.
+pub fn record_build(registry: &Registry, server: &Server, summary: &str) -> anyhow::Result<()> {
+    write(&build_place(registry, server), &Record::now(build_digest(registry, server)?, summary))
+}
+
+/// Forgets a build.
+pub fn forget_build(registry: &Registry, server: &Server) {
+    // One that cannot be removed is stale once what it left is gone.
+    let _ = fs::remove_file(build_place(registry, server));
+}
+
+/// A file of the state folder; without `servers.toml` on disk, beside the results.
+pub(super) fn place(registry: &Registry, name: &str) -> PathBuf {
+    let folder = match registry.folder() {
+        Some(folder) => folder.join(FOLDER),
+        None => Path::new(RESULTS).join(".servers"),
+    };
+    folder.join(name)
+}
+
+/// The row whose name a build goes by: the first that has the same one.
+pub(super) fn builder<'r>(registry: &'r Registry, server: &'r Server) -> &'r Server {
+    let same = |other: &&Server| other.folder == server.folder && other.build == server.build;
+    registry.servers().iter().find(same).unwrap_or(server)
+}
+
+fn build_place(registry: &Registry, server: &Server) -> PathBuf {
+    place(registry, &format!("{}.json", builder(registry, server).name))
+}
+
+fn build_digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
+    let mut sum = Sha1::new();
+    sum.update(json!([server.build, server.built]).to_string().as_bytes());
+    add_sources(registry, server, &mut sum)?;
+    Ok(sum.digest().to_string())
+}
+
+/// Folder and inputs, every file by name, length and content.
+fn add_sources(registry: &Registry, server: &Server, sum: &mut Sha1) -> anyhow::Result<()> {
+    let (Some(root), Some(own)) = (registry.folder(), &server.folder) else { return Ok(()) };
+    let mut files = Vec::new();
+    for part in std::iter::once(own).chain(&server.inputs) {
+        find_files(&root.join(part), &mut files)
+            .with_context(|| format!("{}: {} cannot be read", server.name, root.join(part).display()))?;
+    }
+    files.sort();
+    files.dedup();
+    for file in files {
+        sum.update(file.strip_prefix(root).unwrap_or(&file).as_os_str().as_encoded_bytes());
+        add_file(&file, sum).with_context(|| format!("{} cannot be read", file.display()))?;
+    }
+    Ok(())
+}
+
+fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let data = fs::symlink_metadata(path)?;
+    if data.is_file() && path.extension().is_none_or(|ending| ending != "md") {
+        files.push(path.to_owned());
+    }
+    if files.len() > FILES_MAX {
+        return Err(io::Error::other(format!("more than {FILES_MAX} files")));
+    }
+    if data.is_dir() {
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            if !PASSED_OVER.iter().any(|name| entry.file_name() == *name) {
+                find_files(&entry.path(), files)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_file(path: &Path, sum: &mut Sha1) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    sum.update(&file.metadata()?.len().to_le_bytes());
+    let mut piece = vec![0; 256 * 1024];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(()),
+            read => sum.update(&piece[..read]),
+        }
+    }
+}
+
+impl Record {
+    fn now(digest: String, summary: &str) -> Record {
+        Record { digest, at: Utc::now().rfc3339(), summary: summary.to_owned() }
+    }
+}
+
+fn read(path: &Path) -> Option<Record> {
+    // What cannot be read says nothing: it is made again.
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+}
+
+fn write(path: &Path, record: &Record) -> anyhow::Result<()> {
+    let whole = path.with_extension(format!("{}.new", std::process::id()));
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&whole, format!("{:#}\n", json!(record))))
+        // In one step: whoever reads it meanwhile finds the old or the new one.
+        .and_then(|()| fs::rename(&whole, path))
+        .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;
