@@ -324,6 +324,22 @@ fn the_text_of_an_observed_target() {
 }
 
 #[test]
+fn order_that_bayeux_does_not_promise_is_explained() {
+    let explained = |sample: sample::Sample| {
+        let runs = one(sample);
+        let text = report::text(&runs, plain(None)).replace("\n  ", " ");
+        let allowed = text.contains("bayeux: out of order, which Bayeux allows without acknowledge");
+        (allowed, report::html(&runs).contains("bayeux: deliveries came out of order"))
+    };
+    assert_eq!(explained(sample::all_arms(0)), (true, true));
+    let mut promised = sample::all_arms(0);
+    for bayeux in promised.0.arms.iter_mut().filter_map(|a| a.bayeux.as_mut()) {
+        bayeux.order_promised = true;
+    }
+    assert_eq!(explained(promised), (false, false), "a promise that was broken is no one's bias");
+}
+
+#[test]
 fn text_fits_80_columns_in_every_extreme() {
     for (name, samples) in sample::extremes() {
         let runs = files(samples);

@@ -30,7 +30,7 @@ impl Obstacles {
     }
 
     /// How much a label here would cover; 0 = free.
-    fn covered(&self, [l, t, r, b]: [f64; 4]) -> usize {
+    pub(crate) fn covered(&self, [l, t, r, b]: [f64; 4]) -> usize {
         let margin = 3.0;
         let on =
             |p: &&(f64, f64)| p.0 > l - margin && p.0 < r + margin && p.1 > t - margin && p.1 < b + margin;

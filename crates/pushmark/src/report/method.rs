@@ -71,6 +71,11 @@ fn transports(case: &Case<'_>, out: &mut Vec<String>) {
     if find(Transport::LongPoll).is_some_and(|a| a.starts.iter().any(|s| s.long_poll.is_some())) {
         out.push("long-poll is a closed loop: a client asks again only when answered, so a slow server lowers its own load.".into());
     }
+    let bayeux: Vec<&str> =
+        case.arms.iter().filter(|a| out_of_order_unpromised(a)).map(|a| a.name()).collect();
+    if !bayeux.is_empty() {
+        out.push(format!("{}: deliveries came out of order, and nothing promised otherwise. Bayeux messages may come with the reply to the held connect and with any other reply; only the acknowledge extension, or a server that delivers with connects alone, keeps them in order.", words::list(&bayeux)));
+    }
     let assumed: Vec<&str> = case
         .arms
         .iter()
@@ -84,6 +89,13 @@ fn transports(case: &Case<'_>, out: &mut Vec<String>) {
     if !unstable.is_empty() {
         out.push(format!("{}: the backlog grew through the window, so a percentile would only say how long the run was. Goodput and the slope of the backlog are given instead.", words::list(&unstable)));
     }
+}
+
+/// Order is Bayeux's to keep only where it was promised.
+pub(crate) fn out_of_order_unpromised(arm: &ArmView<'_>) -> bool {
+    arm.transport.is_bayeux()
+        && arm.total(|d| d.out_of_order).is_some_and(|n| n > 0)
+        && !super::figures::bayeux::order_promised(arm)
 }
 
 fn clocks(case: &Case<'_>, out: &mut Vec<String>) {

@@ -170,6 +170,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             late,
             superseded,
             unserved,
+            out_of_order: if transport == Transport::Bayeux { 41 } else { 0 },
             latency: all.summary(expected, PUBLICATIONS, 2_000_000),
             from_sent: all.summary(expected, PUBLICATIONS, 2_000_000),
             read_lag: lag(lag_us, lag_sigma, delivered),
@@ -360,6 +361,12 @@ fn make_five_arms(start: usize) -> Sample {
     of_arms(FIVE.iter().map(|t| arm(*t, factor)).collect(), start)
 }
 
+/// One start with every transport there is.
+pub fn all_arms(start: usize) -> Sample {
+    let factor = 1.0 + 0.02 * (start % 5) as f64;
+    of_arms(Transport::ALL.iter().map(|t| arm(*t, factor)).collect(), start)
+}
+
 /// A run of these arms.
 pub fn of_arms(arms: Vec<(Arm, Vec<Window>)>, start: usize) -> Sample {
     let transports: Vec<&str> = arms.iter().map(|a| a.0.transport.name()).collect();
@@ -471,6 +478,8 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ("five arms, n = 1", vec![five_arms(0)]),
         ("five arms, n = 3", (0..3).map(suspect).collect()),
         ("five arms, n = 5", (0..5).map(suspect).collect()),
+        ("all seven arms, n = 1", vec![all_arms(0)]),
+        ("all seven arms, n = 5", (0..5).map(all_arms).collect()),
         ("one arm", vec![of_arms(vec![arm(Transport::Sse, 1.0)], 0)]),
         ("everything missing", edit(|s| s.0.arms.iter_mut().for_each(lose_everything))),
         (

@@ -197,7 +197,7 @@ fn label_points(
     clusters.sort_by_key(|c| std::cmp::Reverse(c.len()));
     for cluster in clusters {
         let [alone] = cluster.as_slice() else {
-            ladder(canvas, &cluster, &place, (right, top), &mut obstacles);
+            ladder(canvas, &cluster, &place, (left, right, top), &mut obstacles);
             continue;
         };
         let (px, py, ptop) = place(alone);
@@ -225,31 +225,47 @@ fn label_points(
     obstacles
 }
 
-/// The leftmost name highest, so that no leader crosses another.
+/// The leftmost name highest, so that no leader crosses another; to the side, and at the height,
+/// where the names cover least.
 fn ladder<'a, 'b>(
     canvas: &mut Canvas,
     cluster: &[&Point<'a, 'b>],
     place: &dyn Fn(&Point<'a, 'b>) -> (f64, f64, f64),
-    (right, top): (f64, f64),
+    (left, right, top): (f64, f64, f64),
     obstacles: &mut Obstacles,
 ) {
-    let wide = |p: &Point<'_, '_>| Kind::Name.width(p.arm.name()) + Kind::Name.width(p.arm.suffix());
     let summit = cluster.iter().map(|p| place(p).2).fold(f64::INFINITY, f64::min);
     let last = cluster.len() - 1;
     let lowest = (summit - 14.0).max(top + APART * last as f64);
-    let far = place(cluster[last]).0;
-    let widest = cluster.iter().map(|p| wide(p)).fold(0.0, f64::max);
-    let to_right = far + 16.0 + widest < right;
+    // Where a point's leader bends, and where its name then begins or ends.
+    let step = |i: usize, right: bool| if right { last - i } else { i };
+    let bend = |i: usize, (to_right, low): (bool, f64)| {
+        let side = if to_right { 14.0 } else { -14.0 };
+        (place(cluster[i]).0 + side, low - 15.0 * step(i, to_right) as f64)
+    };
+    let name = |i: usize, choice: (bool, f64)| {
+        let (end, y) = bend(i, choice);
+        let name = name_text(cluster[i], if choice.0 { end + 3.0 } else { end - 3.0 }, y + 4.4);
+        if choice.0 { name } else { name.end() }.halo()
+    };
+    let heights = [0.0, 1.0, 2.0, 3.0].map(|rows| lowest - 15.0 * rows);
+    let heights = heights.into_iter().filter(|low| *low >= top + 15.0 * last as f64);
+    let choices = heights.chain([lowest]).flat_map(|low| [(true, low), (false, low)]);
+    let inside = |choice: &(bool, f64)| {
+        (0..=last).map(|i| name(i, *choice).bounds()).all(|b| b[0] >= left && b[2] <= right)
+    };
+    let covers = |choice: &(bool, f64)| -> usize {
+        (0..=last).map(|i| obstacles.covered(name(i, *choice).bounds())).sum()
+    };
+    // `min_by_key` keeps the first of equals.
+    let choice = choices.filter(inside).min_by_key(covers).unwrap_or((true, lowest));
     for (i, point) in cluster.iter().enumerate() {
         let (px, _, ptop) = place(point);
-        let step = if to_right { last - i } else { i };
-        let y = lowest - 15.0 * step as f64;
-        let end = if to_right { px + 14.0 } else { px - 14.0 };
+        let (end, y) = bend(i, choice);
         let d = format!("M{} {}V{}H{}", c(px), c(ptop - 2.0), c(y), c(end));
         canvas.path(&d, "none", point.arm.mark.paint, r#"stroke-width=".8""#);
         obstacles.curve(&[(px, ptop), (px, y), (end, y)]);
-        let name = name_text(point, if to_right { end + 3.0 } else { end - 3.0 }, y + 4.4);
-        let name = if to_right { name } else { name.end() }.halo();
+        let name = name(i, choice);
         obstacles.area(name.bounds());
         canvas.text(name);
     }

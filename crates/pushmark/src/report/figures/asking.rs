@@ -2,6 +2,7 @@
 //! requests were good for. One bar to scale, then times as rows.
 
 use pushmark_model::run::{Arm, Latency};
+use pushmark_model::transport::Transport;
 
 use crate::report::canvas::{Canvas, Drawing, Text};
 use crate::report::case::{ArmView, Case, P, TAIL};
@@ -16,23 +17,24 @@ use crate::report::table::{Cell, Table};
 use crate::report::tokens::{AXIS, BG, DELIVERED, INK2};
 
 /// A latency of an arm of which nothing can be missing.
-type Of = fn(&Arm) -> Option<&Latency>;
+pub(super) type Of = fn(&Arm) -> Option<&Latency>;
 
 /// One bar to scale: parts with their count and how they are painted.
-struct Bar {
-    title: String,
-    parts: Vec<(String, f64, Fill)>,
+pub(super) struct Bar {
+    pub(super) title: String,
+    pub(super) parts: Vec<(String, f64, Fill)>,
 }
 
 #[derive(Clone, Copy)]
-enum Fill {
+pub(super) enum Fill {
     Kept,
     Hatched,
     Strong,
 }
 
 pub(crate) fn long_poll(case: &Case<'_>) -> Option<Figure> {
-    let arm = case.arms.iter().find(|a| a.starts.iter().any(|s| s.long_poll.is_some()))?;
+    let is_one = |a: &&ArmView<'_>| a.transport == Transport::LongPoll;
+    let arm = case.arms.iter().filter(is_one).find(|a| a.starts.iter().any(|s| s.long_poll.is_some()))?;
     let bars = time_bar(arm).into_iter().collect::<Vec<_>>();
     let times: [(&'static str, Of); 3] = [
         ("in flight", |a| a.long_poll.as_ref().map(|l| &l.in_flight)),
@@ -86,7 +88,7 @@ fn rate_option(arm: &ArmView<'_>, f: fn(&pushmark_model::run::LongPoll) -> Optio
 }
 
 /// How the clients' time was spent, from means and counts.
-fn time_bar(arm: &ArmView<'_>) -> Option<Bar> {
+pub(super) fn time_bar(arm: &ArmView<'_>) -> Option<Bar> {
     let of = |a: &Arm, part: fn(&pushmark_model::run::LongPoll) -> &Latency| -> Option<f64> {
         let l = part(a.long_poll.as_ref()?);
         let phase = a.phases.iter().find(|p| p.name == "measure")?;
@@ -171,7 +173,7 @@ fn value(arm: &ArmView<'_>, of: Of, p: P) -> Option<f64> {
     arm.estimate(|a| pick(of(a)?).map(|v| v as f64), true).map(|e: Estimate| e.value)
 }
 
-fn time_rows(table: &mut Table, arm: &ArmView<'_>, times: &[(&'static str, Of)]) {
+pub(super) fn time_rows(table: &mut Table, arm: &ArmView<'_>, times: &[(&'static str, Of)]) {
     for (name, of) in times {
         for p in P::ALL {
             let cell = value(arm, *of, p)
@@ -184,7 +186,7 @@ fn time_rows(table: &mut Table, arm: &ArmView<'_>, times: &[(&'static str, Of)])
     }
 }
 
-fn with_tail(mut table: Table, arm: &ArmView<'_>) -> Table {
+pub(super) fn with_tail(mut table: Table, arm: &ArmView<'_>) -> Table {
     for (shown, plain) in TAIL {
         table.columns.push((shown.into(), plain.into()));
     }
@@ -194,7 +196,7 @@ fn with_tail(mut table: Table, arm: &ArmView<'_>) -> Table {
     table
 }
 
-fn draw(
+pub(super) fn draw(
     case: &Case<'_>,
     arm: &ArmView<'_>,
     id: &str,

@@ -3,6 +3,7 @@
 
 pub(crate) mod age_cost;
 mod asking;
+pub(crate) mod bayeux;
 pub(crate) mod connections;
 mod cpu;
 pub(crate) mod fates;
@@ -47,7 +48,7 @@ impl Section {
 type Make = fn(&Case<'_>) -> Option<Figure>;
 
 /// Every figure there is, by section, with its id.
-const FIGURES: [(Section, &str, Make); 18] = [
+const FIGURES: [(Section, &str, Make); 20] = [
     (Section::Crowd, "deliveries", fates::figure),
     (Section::Crowd, "observed", observe::figure),
     (Section::Crowd, "age-against-cost", age_cost::figure),
@@ -60,6 +61,8 @@ const FIGURES: [(Section, &str, Make); 18] = [
     (Section::Connections, "flow", flow::figure),
     (Section::Connections, "connect", connections::times),
     (Section::Transports, "long-poll", asking::long_poll),
+    (Section::Transports, "bayeux", bayeux::long_polling),
+    (Section::Transports, "bayeux-websocket", bayeux::websocket),
     (Section::Transports, "poll", asking::poll),
     (Section::Machine, "cpu-over-time", machine::cpu),
     (Section::Machine, "read-lag", machine::read_lag),

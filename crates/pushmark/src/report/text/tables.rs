@@ -5,11 +5,16 @@ use pushmark_model::run::VerdictState;
 use super::super::case::{ArmView, Case, P, Percentile};
 use super::super::figures::age_cost::age;
 use super::super::figures::fates;
+use super::super::method::out_of_order_unpromised;
 use super::super::numbers::{TERMINAL, TimeUnit, estimate_decimals};
+use super::super::words::list;
 use super::{COLUMNS, Pen, wrapped};
 
-/// Cells of the bar of deliveries.
-const BAR: usize = 20;
+/// Most cells of the bar of deliveries, and least.
+const BAR: (usize, usize) = (20, 8);
+
+/// The longest word of an outcome.
+const OUTCOME: usize = "degraded".len();
 
 /// Width of the column of names.
 fn names(case: &Case<'_>) -> usize {
@@ -34,11 +39,11 @@ pub(super) fn deliveries(case: &Case<'_>, pen: &Pen) -> Vec<String> {
     };
     let mut out: Vec<String> = wrapped(&head, COLUMNS - 2).into_iter().map(|l| format!("  {l}")).collect();
     let widths = Widths::of(case);
-    let (w, d, l, s) = (widths.name, widths.delivered, widths.lost, widths.superseded);
+    let (w, d, l, s, b) = (widths.name, widths.delivered, widths.lost, widths.superseded, widths.bar);
     // `late,` and `lost` begin in one column.
     out.push(pen.dim(&format!("  {:1$}late,", "", w + d + l - "lost".len())));
     out.push(pen.dim(&format!(
-        "  {:w$}{:>d$}{:>l$}{:>s$}  {:BAR$}  outcome",
+        "  {:w$}{:>d$}{:>l$}{:>s$}  {:b$}  outcome",
         "", "delivered", "lost", "superseded", ""
     )));
     for arm in &case.arms {
@@ -53,6 +58,8 @@ struct Widths {
     delivered: usize,
     lost: usize,
     superseded: usize,
+    /// What the line leaves to the bar.
+    bar: usize,
 }
 
 impl Widths {
@@ -60,12 +67,12 @@ impl Widths {
         let widest = |of: &dyn Fn(&ArmView<'_>) -> u64| {
             case.arms.iter().map(|a| TERMINAL.count(of(a)).len() + 2).max().unwrap_or(0)
         };
-        Widths {
-            name: names(case),
-            delivered: widest(&|a| a.total(|d| d.delivered).unwrap_or(0)).max(12),
-            lost: widest(&fates::lost).max(8),
-            superseded: widest(&|a| a.total(|d| d.superseded).unwrap_or(0)).max(12),
-        }
+        let name = names(case);
+        let delivered = widest(&|a| a.total(|d| d.delivered).unwrap_or(0)).max(12);
+        let lost = widest(&fates::lost).max(8);
+        let superseded = widest(&|a| a.total(|d| d.superseded).unwrap_or(0)).max(12);
+        let taken = 2 + name + delivered + lost + superseded + 2 + 2 + OUTCOME;
+        Widths { name, delivered, lost, superseded, bar: COLUMNS.saturating_sub(taken).clamp(BAR.1, BAR.0) }
     }
 }
 
@@ -85,19 +92,19 @@ fn delivery_line(arm: &ArmView<'_>, widths: &Widths, pen: &Pen) -> String {
         TERMINAL.count(delivered),
         TERMINAL.count(fates::lost(arm)),
         TERMINAL.count(superseded),
-        bar(delivered, superseded, intended),
+        bar(widths.bar, delivered, superseded, intended),
         arm.outcome.name()
     )
 }
 
 /// Delivered in eighths of a cell, rounded down so that only all of it fills the bar; then
 /// what was superseded; what is blank was lost.
-fn bar(delivered: u64, superseded: u64, intended: u64) -> String {
+fn bar(width: usize, delivered: u64, superseded: u64, intended: u64) -> String {
     if intended == 0 {
-        return " ".repeat(BAR);
+        return " ".repeat(width);
     }
-    let eighths = (u128::from(delivered) * (BAR * 8) as u128 / u128::from(intended)) as usize;
-    let shown = (u128::from(delivered + superseded) * BAR as u128).div_ceil(u128::from(intended)) as usize;
+    let eighths = (u128::from(delivered) * (width * 8) as u128 / u128::from(intended)) as usize;
+    let shown = (u128::from(delivered + superseded) * width as u128).div_ceil(u128::from(intended)) as usize;
     let mut out = "█".repeat(eighths / 8);
     let mut cells = eighths / 8;
     if !eighths.is_multiple_of(8) {
@@ -108,7 +115,7 @@ fn bar(delivered: u64, superseded: u64, intended: u64) -> String {
         out.push_str(&"░".repeat(shown.saturating_sub(cells)));
         cells = cells.max(shown);
     }
-    out + &" ".repeat(BAR.saturating_sub(cells))
+    out + &" ".repeat(width.saturating_sub(cells))
 }
 
 /// Latency with read lag beside it, age of information, cost.
@@ -212,9 +219,13 @@ fn notes(case: &Case<'_>, absent: Vec<(String, Vec<&str>)>) -> String {
             parts.push(format!("{}: of the 1 in {} it showed", arm.name(), TERMINAL.fixed(one_in, 0)));
         }
     }
+    let unordered: Vec<&str> =
+        case.arms.iter().filter(|a| out_of_order_unpromised(a)).map(|a| a.name()).collect();
+    if !unordered.is_empty() {
+        parts.push(format!("{}: out of order, which Bayeux allows without acknowledge", list(&unordered)));
+    }
     for (why, arms) in absent {
-        parts
-            .push(format!("{} {why}", super::super::words::list(&arms)).replace(['\u{202f}', '\u{a0}'], ","));
+        parts.push(format!("{} {why}", list(&arms)).replace(['\u{202f}', '\u{a0}'], ","));
     }
     let no_cost: Vec<&ArmView<'_>> = case.believed().filter(|a| a.server_cost().is_none()).collect();
     if let Some(first) = no_cost.first() {
@@ -229,9 +240,9 @@ mod tests {
 
     #[test]
     fn only_all_of_it_fills_the_bar() {
-        assert_eq!(bar(6_000_000, 0, 6_000_000), "█".repeat(20));
-        assert_eq!(bar(5_999_999, 0, 6_000_000), "█".repeat(19) + "▉");
-        assert_eq!(bar(300_000, 5_700_000, 6_000_000), "█".to_string() + &"░".repeat(19));
-        assert_eq!(bar(0, 0, 6), " ".repeat(20));
+        assert_eq!(bar(20, 6_000_000, 0, 6_000_000), "█".repeat(20));
+        assert_eq!(bar(20, 5_999_999, 0, 6_000_000), "█".repeat(19) + "▉");
+        assert_eq!(bar(20, 300_000, 5_700_000, 6_000_000), "█".to_string() + &"░".repeat(19));
+        assert_eq!(bar(20, 0, 0, 6), " ".repeat(20));
     }
 }
