@@ -25,8 +25,8 @@ struct Chore {
 const CHORES: [Chore; 7] = [
     Chore {
         name: "test",
-        arguments: "[--install]",
-        about: "run every test; --install, or CI=true, first gets what they borrow",
+        arguments: "[--install] [--all]",
+        about: "run every test; --install, or CI=true, first gets what they borrow; --all checks every server",
         run: test::run,
     },
     Chore { name: "tidy", arguments: "", about: "check the rules of the tree", run: tidy::run },
