@@ -29,6 +29,15 @@ pub enum Failure {
     MessageTooLarge,
     /// The target: its long-poll cursor cannot be used.
     Cursor(&'static str),
+    /// The target: a body or text is not what Bayeux messages look like, or lacks the reply.
+    Bayeux(&'static str),
+    /// The target: it refused a handshake, a subscription or a connect of Bayeux for good.
+    Refused {
+        /// Which of them.
+        what: &'static str,
+        /// Of its `error`, with the meaning it has in HTTP.
+        code: Option<u16>,
+    },
     /// The target: it closed the connection in the middle of an answer, a stream or a WebSocket.
     ClosedEarly,
 }
@@ -50,6 +59,8 @@ impl Failure {
             Failure::Utf8 => "utf8",
             Failure::MessageTooLarge => "message_too_large",
             Failure::Cursor(_) => "cursor",
+            Failure::Bayeux(_) => "bayeux",
+            Failure::Refused { .. } => "bayeux_refused",
             Failure::ClosedEarly => "closed_early",
         }
     }
@@ -59,6 +70,8 @@ impl Failure {
         match self {
             Failure::Frame(_) => Some(1002),
             Failure::Utf8 => Some(1007),
+            // RFC 6455 7.4.1: a message that violates the endpoint's policy.
+            Failure::Bayeux(_) | Failure::Refused { .. } => Some(1008),
             Failure::MessageTooLarge => Some(1009),
             _ => None,
         }
@@ -80,6 +93,9 @@ impl fmt::Display for Failure {
             Failure::Utf8 => f.write_str("a text message is not UTF-8"),
             Failure::MessageTooLarge => f.write_str("a message is longer than the limit"),
             Failure::Cursor(what) => write!(f, "unusable cursor: {what}"),
+            Failure::Bayeux(what) => write!(f, "bad Bayeux: {what}"),
+            Failure::Refused { what, code: Some(code) } => write!(f, "{what} refused with error {code}"),
+            Failure::Refused { what, code: None } => write!(f, "{what} refused"),
             Failure::ClosedEarly => f.write_str("the connection was closed in the middle"),
         }
     }

@@ -168,6 +168,8 @@ impl Shard {
                 // stream that ends in order was still lost unasked.
                 self.lost(index, "closed", "the target ended the subscription");
             }
+            // Of Bayeux: what they mean is counted by the session.
+            Event::Published { .. } | Event::Forgotten => {}
             Event::Heartbeat | Event::Comment | Event::Pong => {}
         }
     }

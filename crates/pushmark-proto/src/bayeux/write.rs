@@ -26,8 +26,7 @@ impl<'o> Batch<'o> {
     /// Begins a message; [`Fields::end`] completes it.
     pub fn message(&mut self, channel: &str) -> Fields<'_> {
         self.separate();
-        self.out.push(b'{');
-        Fields { out: self.out, first: true }.text("channel", channel)
+        Fields::new(self.out, channel)
     }
 
     /// Adds a whole message, or several with commas between them, as written before.
@@ -64,8 +63,13 @@ pub struct Fields<'b> {
 impl<'b> Fields<'b> {
     /// Begins a message outside an array, to be put into one later by [`Batch::raw`].
     pub fn new(out: &'b mut Vec<u8>, channel: &str) -> Fields<'b> {
+        Fields::object(out).text("channel", channel)
+    }
+
+    /// Begins an object that is no message, such as `ext`.
+    pub fn object(out: &'b mut Vec<u8>) -> Fields<'b> {
         out.push(b'{');
-        Fields { out, first: true }.text("channel", channel)
+        Fields { out, first: true }
     }
 
     /// A string.
@@ -119,8 +123,7 @@ impl<'b> Fields<'b> {
             return self;
         }
         self.with("advice", |out| {
-            out.push(b'{');
-            let mut fields = Fields { out, first: true };
+            let mut fields = Fields::object(out);
             if let Some(reconnect) = advice.reconnect {
                 fields = fields.text("reconnect", reconnect.name());
             }

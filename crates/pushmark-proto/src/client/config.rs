@@ -13,6 +13,10 @@ pub enum Transport {
     Sse,
     /// RFC 6455.
     WebSocket,
+    /// Bayeux 1.0 over requests of HTTP, one of them held.
+    Bayeux,
+    /// Bayeux 1.0 over one WebSocket.
+    BayeuxWebSocket,
 }
 
 /// Where a polled answer says how to ask for what follows it.
@@ -52,6 +56,21 @@ pub struct Config {
     pub conditional: bool,
     /// Send back the cookies that answers set.
     pub cookies: bool,
+    /// Bayeux: what is asked for beyond the protocol.
+    pub bayeux: Bayeux,
+}
+
+/// What a Bayeux client asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bayeux {
+    /// The acknowledge extension: events in order and at least once, with connect replies only.
+    pub acknowledge: bool,
+    /// The timesync extension; the driver then tells the time
+    /// ([`super::bayeux::Session::set_time_ms`]).
+    pub time_sync: bool,
+    /// A message for each channel instead of one with an array of them: Bayeux servers older than
+    /// version 1.0 know no array.
+    pub subscribe_each: bool,
 }
 
 impl Config {
@@ -67,7 +86,9 @@ impl Config {
             message_max: 16 << 20,
             head_max: crate::http1::HEAD_MAX,
             conditional: false,
-            cookies: false,
+            // A Bayeux server knows its clients by cookie as well (BAYEUX_BROWSER): one jar each.
+            cookies: matches!(transport, Transport::Bayeux | Transport::BayeuxWebSocket),
+            bayeux: Bayeux::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ pub enum Event<'a> {
         acknowledged: Option<&'a str>,
     },
     /// The ready text has been seen: subscribed. Once a connection, inside the message that holds it.
+    /// Bayeux: the subscription was accepted, or goes on over a new connection.
     Ready,
     /// Payload of the current message, as much as had arrived. Never empty.
     Data(&'a [u8]),
@@ -19,21 +20,32 @@ pub enum Event<'a> {
     MessageEnd,
     /// The message was an application heartbeat and has been answered. Instead of `MessageEnd`.
     Heartbeat,
-    /// Poll, long poll: the answer is complete, and the next request may be written.
+    /// Poll, long poll, Bayeux over HTTP: the answer is complete, and the next request may be written.
     Answered {
         /// 304: not modified. 204, 304, 408: nothing to tell.
         status: u16,
         /// The cursor differs from the one before.
         cursor_advanced: bool,
     },
+    /// Bayeux: a publication was answered.
+    Published {
+        /// As [`super::bayeux::Session::publish`] gave it, where the server repeats it.
+        id: Option<u32>,
+        /// Rather than refused.
+        accepted: bool,
+    },
+    /// Bayeux: the server knows the session no more. It is begun anew, and [`Event::Ready`] tells
+    /// when the subscription stands again.
+    Forgotten,
     /// SSE: the server wishes this pause before a reconnection, in milliseconds.
     Retry(u64),
     /// SSE: a comment line, usually a heartbeat.
     Comment,
     /// WebSocket: the peer answered a ping, or sent its heartbeat.
     Pong,
-    /// An orderly end: WebSocket's closing handshake, the end of a stream, or an SSE answer of
-    /// 204 (seen in `Opened`), after which a client must not reconnect.
+    /// An orderly end: WebSocket's closing handshake, the end of a stream, an SSE answer of 204
+    /// (seen in `Opened`), after which a client must not reconnect, or the end of a Bayeux session
+    /// ([`super::bayeux::Session::has_ended`]).
     Closed {
         /// WebSocket's code, where the peer gave one.
         code: Option<u16>,

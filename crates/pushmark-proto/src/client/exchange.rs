@@ -92,6 +92,11 @@ impl Exchange {
         self.keep_alive && matches!(self.state, State::Idle)
     }
 
+    /// Nothing is being answered.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
     pub(super) fn begin(&mut self) {
         self.state = State::Head;
     }

@@ -13,7 +13,8 @@ pub struct Request<'r> {
     pub authority: &'r str,
     /// Ready lines, `Name: value\r\n` each. A field given here is not added again.
     pub headers: &'r str,
-    /// Often empty.
+    /// Often empty. Bayeux: the array of channels to subscribe to
+    /// ([`super::bayeux::write_channels`]), from which the conversation makes its own bodies.
     pub body: &'r [u8],
 }
 
@@ -36,6 +37,26 @@ impl<'r> Request<'r> {
         if Headers::new(self.headers.as_bytes()).find(name).is_none() {
             write::header(out, name, value);
         }
+    }
+
+    /// The request line, its header fields, and a body of JSON that `write` appends.
+    pub(super) fn write_json(
+        &self,
+        out: &mut Vec<u8>,
+        headers: impl FnOnce(&mut Vec<u8>),
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let start = out.len();
+        write(out);
+        let len = out.len() - start;
+        let posted = Request { method: "POST", ..*self };
+        posted.write_start(out);
+        posted.write_default(out, "Content-Type", "application/json;charset=UTF-8");
+        headers(out);
+        write::header_number(out, "Content-Length", len as u64);
+        write::head_end(out);
+        // The body was written first, for its length; now it goes behind the head.
+        out[start..].rotate_left(len);
     }
 
     /// The length where there is a body or the method means one (RFC 9110 8.6), and the body.

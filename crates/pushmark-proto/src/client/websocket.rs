@@ -59,6 +59,17 @@ impl WebSocket {
         input: &mut &'a mut [u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, Failure> {
+        self.handle_part(context, input, out, |bytes| Ok(bytes.len()))
+    }
+
+    /// As [`WebSocket::handle_input`]; `part` says how much of the payload the event holds.
+    pub(super) fn handle_part<'a>(
+        &mut self,
+        context: Context<'_>,
+        input: &mut &'a mut [u8],
+        out: &mut Vec<u8>,
+        part: impl FnMut(&[u8]) -> Result<usize, Failure>,
+    ) -> Result<Option<Event<'a>>, Failure> {
         if self.ready.tell() {
             return Ok(Some(Event::Ready));
         }
@@ -66,7 +77,7 @@ impl WebSocket {
             Phase::Handshake { random } => self.handshake(random, context, input),
             Phase::Closed => Ok(None),
             Phase::Open | Phase::Closing => {
-                let event = self.frames(context.config, input, out);
+                let event = self.frames(context.config, input, out, part);
                 if let Err(failure) = event {
                     // RFC 6455 7.1.7: say why before the connection is closed.
                     self.write_close(failure.close_code().unwrap_or(1002), out);
@@ -88,6 +99,25 @@ impl WebSocket {
 
     pub(super) fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         self.write(Opcode::Text, payload, out)
+    }
+
+    /// A text message that is written in place. Gives whether it was.
+    pub(super) fn write_text_with(&mut self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let open = self.is_open();
+        if open {
+            encode::frame_with(out, Opcode::Text, Some(self.random.mask()), write);
+        }
+        open
+    }
+
+    /// The handshake is done, and neither side has said Close.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    /// No handshake was asked for on this connection, or it has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
     }
 
     pub(super) fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
@@ -123,8 +153,9 @@ impl WebSocket {
         config: &Config,
         input: &mut &'a mut [u8],
         out: &mut Vec<u8>,
+        mut part: impl FnMut(&[u8]) -> Result<usize, Failure>,
     ) -> Result<Option<Event<'a>>, Failure> {
-        while let Some(frame) = self.decoder.next(input)? {
+        while let Some(frame) = self.decoder.next_part(input, &mut part)? {
             match frame {
                 Frame::Data(data) => {
                     self.ready.look(config.ready.as_deref(), data);

@@ -12,6 +12,19 @@ pub fn frame(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8], key: Option<[u8;
     }
 }
 
+/// Appends one whole frame whose payload is written by `write`, without a buffer of its own.
+pub fn frame_with(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; 4]>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    write(out);
+    let len = out.len() - start;
+    header(out, opcode, true, len as u64, key);
+    let header_len = out.len() - start - len;
+    out[start..].rotate_right(header_len);
+    if let Some(key) = key {
+        mask::apply(key, 0, &mut out[start + header_len..]);
+    }
+}
+
 /// Appends a Close frame. A reason is cut so that the payload stays within 125 bytes.
 pub fn close(out: &mut Vec<u8>, code: u16, reason: &str, key: Option<[u8; 4]>) {
     let reason = &reason[..reason.floor_char_boundary(123)];

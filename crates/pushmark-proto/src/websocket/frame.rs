@@ -92,6 +92,16 @@ impl Decoder {
 
     /// Takes the next event. `None`: more bytes are needed; at most [`LEFT_MAX`] are left.
     pub fn next<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Option<Event<'a>>, Failure> {
+        self.next_part(input, |bytes| Ok(bytes.len()))
+    }
+
+    /// As [`Decoder::next`], but of the payload that is there `part` says how many bytes are
+    /// taken: at least one. It sees them masked where they were sent so.
+    pub(crate) fn next_part<'a>(
+        &mut self,
+        input: &mut &'a mut [u8],
+        part: impl FnOnce(&[u8]) -> Result<usize, Failure>,
+    ) -> Result<Option<Event<'a>>, Failure> {
         loop {
             if self.closed {
                 // RFC 6455 1.4: what follows a Close is discarded.
@@ -105,7 +115,7 @@ impl Decoder {
                         None => continue,
                     },
                     _ if input.is_empty() => return Ok(None),
-                    _ => return self.payload(input).map(Some),
+                    _ => return self.payload(input, part).map(Some),
                 }
             }
             let Some(header) = Header::parse(input, self.role)? else { return Ok(None) };
@@ -139,9 +149,14 @@ impl Decoder {
         Ok(())
     }
 
-    fn payload<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Event<'a>, Failure> {
+    fn payload<'a>(
+        &mut self,
+        input: &mut &'a mut [u8],
+        part: impl FnOnce(&[u8]) -> Result<usize, Failure>,
+    ) -> Result<Event<'a>, Failure> {
         // Not above `input.len()`, so it fits.
         let n = self.frame_left.min(input.len() as u64) as usize;
+        let n = part(&input[..n])?.min(n);
         let bytes = input::take(input, n);
         if self.role == Role::Server {
             mask::apply(self.key, usize::from(self.key_at), bytes);

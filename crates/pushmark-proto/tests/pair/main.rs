@@ -59,6 +59,7 @@ impl Pair {
             Transport::Stream => "/stream".to_owned(),
             Transport::Sse => "/sse".to_owned(),
             Transport::WebSocket => "/ws".to_owned(),
+            Transport::Bayeux | Transport::BayeuxWebSocket => "/cometd".to_owned(),
         };
         let mut out = Vec::new();
         self.client.write_request(&self.config, &Request::get(&target, "toy"), &mut out);

@@ -1,0 +1,180 @@
+//! The messages that a session asks with. Each is noted in the session as it is written.
+
+use super::session::{Connect, Leaving, Session, Stage, Subscription};
+use crate::bayeux::{Advice, Batch, ConnectionType, Fields, Value, channel, quote};
+use crate::client::Config;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    Handshake,
+    Subscribe,
+    Connect,
+    /// Publications, then the disconnect.
+    Commands,
+}
+
+impl Session {
+    /// What handshake, subscription and connect call for next; a connect that pauses is named too.
+    pub(super) fn next_ask(&self) -> Option<Ask> {
+        match self.stage {
+            _ if self.leaving != Leaving::No => None,
+            Stage::Unconnected => Some(Ask::Handshake),
+            Stage::Connected if self.subscription == Subscription::Wanted => Some(Ask::Subscribe),
+            Stage::Connecting | Stage::Connected if self.connect != Connect::Held => Some(Ask::Connect),
+            _ => None,
+        }
+    }
+
+    /// What may be asked now.
+    pub(super) fn ask_now(&self) -> Option<Ask> {
+        self.next_ask().filter(|ask| *ask == Ask::Subscribe || self.connect != Connect::Paused)
+    }
+
+    /// What is written next, given an array of channels to subscribe to. A client without any
+    /// has its subscription at once: one that only publishes.
+    pub(super) fn settle_ask(&mut self, ask: Option<Ask>, subscriptions: &[u8]) -> Option<Ask> {
+        let any = || Value::parse(subscriptions).is_ok_and(|channels| channels.items().next().is_some());
+        if ask == Some(Ask::Subscribe) && !any() {
+            self.subscription = Subscription::Stands;
+            self.resumed = true;
+            return self.next_ask();
+        }
+        ask
+    }
+
+    /// Whether publications or the disconnect wait.
+    pub(super) fn has_commands(&self) -> bool {
+        !self.pending.is_empty() || self.leaving == Leaving::Wanted
+    }
+
+    /// Appends an array of messages. `subscriptions`: an array of channels, for [`Ask::Subscribe`].
+    pub(super) fn write(
+        &mut self,
+        ask: Ask,
+        config: &Config,
+        connection_type: ConnectionType,
+        subscriptions: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        let mut batch = Batch::new(out);
+        match ask {
+            Ask::Handshake => self.write_handshake(config, connection_type, &mut batch),
+            Ask::Subscribe => self.write_subscribe(config, subscriptions, &mut batch),
+            Ask::Connect => self.write_connect(config, connection_type, &mut batch),
+            Ask::Commands => self.write_commands(&mut batch),
+        }
+        batch.end();
+    }
+
+    fn write_handshake(&mut self, config: &Config, connection_type: ConnectionType, batch: &mut Batch<'_>) {
+        let id = self.take_id();
+        self.since_id = id;
+        self.stage = Stage::Handshaking;
+        self.connect = Connect::Due;
+        self.counts.handshakes += 1;
+        let mut fields = batch
+            .message(channel::HANDSHAKE)
+            .with("id", |out| write_id(out, id))
+            .versions([connection_type.name()]);
+        let wanted = &config.bayeux;
+        if wanted.acknowledge || wanted.time_sync {
+            fields = fields.with("ext", |out| {
+                let mut ext = Fields::object(out);
+                if wanted.acknowledge {
+                    ext = ext.flag("ack", true);
+                }
+                if wanted.time_sync {
+                    ext = ext.with("timesync", |out| self.time_request().write(out));
+                }
+                ext.end();
+            });
+        }
+        fields.end();
+    }
+
+    fn write_subscribe(&mut self, config: &Config, subscriptions: &[u8], batch: &mut Batch<'_>) {
+        let Ok(channels) = Value::parse(subscriptions) else { return };
+        let count = channels.items().count();
+        let mut write = |channels: &str, session: &mut Session| {
+            let id = session.take_id();
+            session.subscribing += 1;
+            batch
+                .message(channel::SUBSCRIBE)
+                .with("id", |out| write_id(out, id))
+                .text("clientId", &session.client_id)
+                .raw("subscription", channels.as_bytes())
+                .end();
+        };
+        self.subscription = Subscription::Asked;
+        self.subscribing = 0;
+        if count > 1 && !config.bayeux.subscribe_each {
+            write(channels.text(), self);
+        } else {
+            // A string where it is one: servers older than the specification know nothing else.
+            channels.items().for_each(|channel| write(channel.text(), self));
+        }
+    }
+
+    fn write_connect(&mut self, config: &Config, connection_type: ConnectionType, batch: &mut Batch<'_>) {
+        let id = self.take_id();
+        self.connect = Connect::Held;
+        self.counts.connects += 1;
+        let mut fields = batch
+            .message(channel::CONNECT)
+            .with("id", |out| write_id(out, id))
+            .text("clientId", &self.client_id)
+            .text("connectionType", connection_type.name());
+        if self.prompt {
+            fields = fields.advice(&Advice { timeout_ms: Some(0), ..Advice::default() });
+        }
+        if self.acknowledges || config.bayeux.time_sync {
+            fields = fields.with("ext", |out| {
+                let mut ext = Fields::object(out);
+                if self.acknowledges {
+                    ext = ext.number("ack", self.batch);
+                }
+                if config.bayeux.time_sync {
+                    ext = ext.with("timesync", |out| self.time_request().write(out));
+                }
+                ext.end();
+            });
+        }
+        fields.end();
+    }
+
+    fn write_commands(&mut self, batch: &mut Batch<'_>) {
+        if !self.pending.is_empty() {
+            batch.raw(&std::mem::take(&mut self.pending));
+            self.pending_count = 0;
+        }
+        if self.leaving == Leaving::Wanted {
+            self.leaving = Leaving::Asked;
+            let id = self.take_id();
+            batch
+                .message(channel::DISCONNECT)
+                .with("id", |out| write_id(out, id))
+                .text("clientId", &self.client_id)
+                .end();
+        }
+    }
+}
+
+/// Ids are strings, as the specification wants them.
+pub(super) fn write_id(out: &mut Vec<u8>, id: u32) {
+    out.push(b'"');
+    crate::http1::write::decimal(out, u64::from(id));
+    out.push(b'"');
+}
+
+/// An array of channel names, for [`crate::client::Request::body`].
+pub fn write_channels<'c>(names: impl IntoIterator<Item = &'c str>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (at, name) in names.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        quote(out, name);
+    }
+    out.push(b']');
+}
