@@ -199,13 +199,14 @@ impl Client {
         }
     }
 
-    /// The connection of one lane is gone.
+    /// The connection of one lane is gone. Between two requests of a Bayeux session that means
+    /// nothing; [`Client::connection_lost`] makes it find out whether the server still knows it.
     pub fn lane_lost(&mut self, lane: Lane) {
         match (&mut self.conversation, lane) {
-            (Conversation::Bayeux(bayeux), Lane::Command) => bayeux.lost(Lane::Command),
+            (Conversation::Bayeux(bayeux), Lane::Command) => bayeux.lane_lost(Lane::Command),
             (Conversation::Bayeux(bayeux), Lane::Connect) => {
                 self.exchange = Exchange::default();
-                bayeux.lost(Lane::Connect);
+                bayeux.lane_lost(Lane::Connect);
             }
             (_, Lane::Connect) => self.connection_lost(),
             (_, Lane::Command) => {}
@@ -246,10 +247,7 @@ impl Client {
             Conversation::Stream(stream) => stream.connection_lost(),
             Conversation::Sse(sse) => sse.connection_lost(),
             Conversation::WebSocket(websocket) => websocket.connection_lost(),
-            Conversation::Bayeux(bayeux) => {
-                bayeux.lost(Lane::Connect);
-                bayeux.lost(Lane::Command);
-            }
+            Conversation::Bayeux(bayeux) => bayeux.lost(),
             Conversation::BayeuxWebSocket(bayeux) => bayeux.lost(),
         }
     }

@@ -13,8 +13,13 @@
 //! then                  if let Some(ms) = session.take_pause_ms(): after so long
 //!                       session.pause_over(), and ask again what is wanted
 //! peer closed           client.handle_lane_eof(config, lane)             until None
-//! connection gone       client.lane_lost(lane)                           connection_lost() = both
+//! connection gone       client.lane_lost(lane), or for the client as a whole connection_lost()
 //! ```
+//!
+//! A lane whose connection ends between two requests (the server keeps none alive, or the second
+//! one was idle) is lost without a word. After [`super::Client::connection_lost`], or where an
+//! answer was outstanding, the next connect asks to be answered at once, and `Ready` tells that
+//! the session still stands.
 //!
 //! * [`Lane::Connect`] carries handshake, subscription and connects, one after the other; the
 //!   connect is held by the server most of the time. Its connection is there for the whole session.
@@ -56,6 +61,7 @@ mod counts;
 mod incoming;
 mod polling;
 mod reader;
+mod replies;
 mod requests;
 mod session;
 mod time_sync;

@@ -175,17 +175,24 @@ impl Polling {
         }
     }
 
-    /// The client's own exchange is made afresh by the client.
-    pub(in crate::client) fn lost(&mut self, lane: Lane) {
+    /// A connection is gone. The client makes its own exchange afresh.
+    pub(in crate::client) fn lane_lost(&mut self, lane: Lane) {
         match lane {
             Lane::Connect => {
                 self.reader = Reader::default();
-                self.session.connect_lost();
+                self.session.connect_lost(false);
             }
             Lane::Command => {
                 self.command = None;
                 self.session.command_lost();
             }
         }
+    }
+
+    /// All are.
+    pub(in crate::client) fn lost(&mut self) {
+        self.lane_lost(Lane::Command);
+        self.reader = Reader::default();
+        self.session.connect_lost(true);
     }
 }

@@ -101,7 +101,7 @@ impl WebSocket {
     pub(in crate::client) fn lost(&mut self) {
         self.reader = Reader::default();
         self.frames.connection_lost();
-        self.session.connect_lost();
+        self.session.connect_lost(true);
         self.session.command_lost();
     }
 }
