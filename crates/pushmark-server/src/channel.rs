@@ -92,13 +92,18 @@ impl Channels {
         Ok(id)
     }
 
+    /// The number of the channel of that name, where this thread was asked for it before.
+    pub(crate) fn known(&self, name: &str) -> Option<u32> {
+        self.ids.get(name).copied()
+    }
+
     /// A channel that [`Channels::id`] or [`Channels::apply`] has seen.
     pub(crate) fn at(&mut self, id: u32) -> &mut Channel {
         let index = id as usize;
         if self.list.len() <= index {
             self.list.resize_with(index + 1, || None);
         }
-        // Published by another thread and not yet asked for here: the name comes with the asking.
+        // Published by another thread and not yet asked for here: the name comes with a message.
         self.list[index].get_or_insert_with(|| Channel::new(Arc::from("")))
     }
 
@@ -135,6 +140,9 @@ impl Channels {
         let history_max = self.history_max;
         let channel = self.at(publication.channel);
         raise(&mut channel.last, publication.stamp);
+        if channel.name.is_empty() {
+            channel.name = publication.name.clone();
+        }
         channel.latest = Some(publication.clone());
         let Some(history) = &mut channel.history else { return };
         history.push_back(publication.clone());
@@ -216,10 +224,11 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::publication::Message;
 
     fn message(channel: u32, cursor: u64, bytes: usize) -> Arc<Publication> {
         let payload = vec![b'x'; bytes].into_boxed_slice();
-        Arc::new(Publication::new(channel, Arc::from("c"), cursor, payload))
+        Arc::new(Publication::new(channel, Arc::from("c"), cursor, Message::from(payload)))
     }
 
     fn newer(channels: &mut Channels, ids: &[u32], cursor: u64) -> (Vec<u64>, bool) {

@@ -58,6 +58,10 @@ pub(crate) enum Talk {
     Body(Box<Pending>),
     /// A long poll is held.
     Held(Hold),
+    /// The connect of this Bayeux session is held.
+    Connect(u64),
+    /// It speaks for a Bayeux session of another thread, and goes there at the end of the turn.
+    Moving(Box<Moving>),
     /// An instrumented request waits for events.
     Registered(Box<Registered>),
     /// Messages flow until the connection ends.
@@ -113,6 +117,35 @@ pub(crate) struct Frames {
     pub(crate) decoder: websocket::Decoder,
     /// The message so far.
     pub(crate) message: Vec<u8>,
+    /// Its messages are Bayeux messages; `None`: they are a peer's.
+    pub(crate) bayeux: Option<BayeuxSocket>,
+}
+
+/// A WebSocket that speaks Bayeux.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BayeuxSocket {
+    /// The session whose connect came last.
+    pub(crate) session: Option<u64>,
+}
+
+/// What goes to another thread with a connection.
+#[derive(Debug)]
+pub(crate) struct Moving {
+    /// Where to.
+    pub(crate) thread: usize,
+    /// The Bayeux messages that are to be answered there.
+    pub(crate) body: Vec<u8>,
+    /// What carries them.
+    pub(crate) carried: Carried,
+}
+
+/// What carries Bayeux messages.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// A request, with this cookie.
+    Request { keep_alive: bool, cookie: Option<String> },
+    /// A WebSocket.
+    Socket(Box<Frames>),
 }
 
 /// A channel it hears, and its position in that channel's list.
@@ -194,9 +227,10 @@ impl Connection {
 
     /// How messages are framed for it now; `None` where none flow, or as answers.
     pub(crate) fn framing(&self) -> Option<Framing> {
-        match self.talk {
+        match &self.talk {
             Talk::Stream => Some(Framing::Stream),
             Talk::Sse => Some(Framing::Sse),
+            Talk::WebSocket(frames) if frames.bayeux.is_some() => Some(Framing::EventFrame),
             Talk::WebSocket(_) => Some(Framing::WebSocket),
             _ => None,
         }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use pushmark_proto::bayeux;
 use pushmark_proto::http1::write;
 use pushmark_proto::sse;
 use pushmark_proto::websocket::{Opcode, encode};
@@ -21,10 +22,14 @@ pub(crate) enum Framing {
     WebSocket,
     /// A JSON string, to stand in a document; what is not UTF-8 is replaced in it.
     Text,
+    /// A Bayeux message, to stand in an array.
+    Event,
+    /// An array of one Bayeux message in a text frame.
+    EventFrame,
 }
 
 /// How many there are.
-const FRAMINGS: usize = Framing::Text as usize + 1;
+const FRAMINGS: usize = Framing::EventFrame as usize + 1;
 
 /// A publication and the frames made of it so far.
 #[derive(Debug)]
@@ -33,13 +38,14 @@ pub(crate) struct Framed {
     pub(crate) publication: Arc<Publication>,
     /// Instrumented requests that hear it, over all threads.
     pub(crate) requests: u64,
+    text: Option<bool>,
     /// By framing, whole and cut short.
     frames: [[Option<Rc<[u8]>>; 2]; FRAMINGS],
 }
 
 impl Framed {
     pub(crate) fn new(publication: Arc<Publication>) -> Framed {
-        Framed { publication, requests: 0, frames: Default::default() }
+        Framed { publication, requests: 0, text: None, frames: Default::default() }
     }
 
     /// The payload; `cut`: without its last bytes.
@@ -58,6 +64,21 @@ impl Framed {
             self.frames[framing as usize][usize::from(cut)] = Some(frame);
         }
         self.frames[framing as usize][usize::from(cut)].clone().expect("just made")
+    }
+
+    /// Whether it can stand in JSON as it is (CONTRACT 6.7).
+    pub(crate) fn is_text(&mut self) -> bool {
+        let payload = &self.publication.payload;
+        *self.text.get_or_insert_with(|| std::str::from_utf8(payload).is_ok())
+    }
+
+    fn event(&self, cut: bool, out: &mut Vec<u8>) {
+        let fields = bayeux::Fields::new(out, &format!("/{}", self.publication.name));
+        let payload = self.payload(cut);
+        match self.publication.json && !cut {
+            true => fields.raw("data", payload).end(),
+            false => fields.text("data", &String::from_utf8_lossy(payload)).end(),
+        }
     }
 
     fn encode(&self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Rc<[u8]> {
@@ -83,9 +104,20 @@ impl Framed {
                 Rc::from(&scratch[..])
             }
             Framing::Text => {
-                let text = String::from_utf8_lossy(payload);
-                serde_json::to_writer(&mut *scratch, &text).expect("a string is JSON, and memory takes it");
+                bayeux::quote(scratch, &String::from_utf8_lossy(payload));
                 Rc::from(&scratch[..])
+            }
+            Framing::Event => {
+                self.event(cut, scratch);
+                Rc::from(&scratch[..])
+            }
+            Framing::EventFrame => {
+                scratch.push(b'[');
+                self.event(cut, scratch);
+                scratch.push(b']');
+                let mut frame = Vec::with_capacity(scratch.len() + 10);
+                encode::frame(&mut frame, Opcode::Text, scratch, None);
+                Rc::from(frame)
             }
         }
     }
@@ -100,9 +132,10 @@ fn chunked(content: &[u8]) -> Rc<[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::publication::Message;
 
     fn frame(payload: &[u8], framing: Framing, cut: bool) -> Vec<u8> {
-        let publication = Publication::new(0, Arc::from("c"), 42, payload.into());
+        let publication = Publication::new(0, Arc::from("c"), 42, Message::from(payload));
         Framed::new(Arc::new(publication)).frame(framing, cut, &mut Vec::new()).to_vec()
     }
 
@@ -113,6 +146,9 @@ mod tests {
         assert_eq!(frame(payload, Framing::Sse, false), b"1e\r\nid: 42\ndata: hello, everyone\n\n\r\n");
         assert_eq!(frame(payload, Framing::WebSocket, false), b"\x81\x0fhello, everyone");
         assert_eq!(frame(payload, Framing::WebSocket, true), b"\x81\x05hello");
+        assert_eq!(frame(b"\"\n", Framing::Text, false), br#""\"\n""#);
+        assert_eq!(frame(b"\"", Framing::Event, false), br#"{"channel":"/c","data":"\""}"#);
+        assert_eq!(frame(b"x", Framing::EventFrame, false), b"\x81\x1d[{\"channel\":\"/c\",\"data\":\"x\"}]");
         assert_eq!(frame(b"\xff", Framing::WebSocket, false), b"\x82\x01\xff");
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use pushmark_model::stamp::Stamp;
 use pushmark_net::{Nanos, Waker};
 
-use crate::publication::Publication;
+use crate::publication::{Message, Publication};
 
 /// Most channels of one server. Beyond it subscriptions and publications are answered with 503.
 pub(crate) const CHANNELS_MAX: usize = 1 << 18;
@@ -106,7 +106,7 @@ impl Hub {
         &self,
         thread: usize,
         channel: u32,
-        payload: Box<[u8]>,
+        message: Message,
         now_ns: Nanos,
     ) -> Result<Accepted, Full> {
         let mut directory = self.directory();
@@ -117,7 +117,7 @@ impl Hub {
         directory.cursor += 1;
         let cursor = directory.cursor;
         let listing = &mut directory.channels[channel as usize];
-        let publication = Arc::new(Publication::new(channel, listing.name.clone(), cursor, payload));
+        let publication = Arc::new(Publication::new(channel, listing.name.clone(), cursor, message));
         listing.published += 1;
         raise(&mut listing.last, publication.stamp);
         let subscribers = listing.subscribers.load(Relaxed);

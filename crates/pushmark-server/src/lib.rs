@@ -18,11 +18,13 @@
 //! | `hub.rs`, `channel.rs` | what threads share of publishing; what one thread knows of channels |
 //! | `emitter.rs`, `emitters.rs` | absolute schedules, as arithmetic |
 //! | `request.rs`, `reply.rs`, `documents.rs`, `instrumented.rs` | the contract's HTTP |
+//! | `bayeux/` | sessions of Bayeux, and patterns of channels |
 //! | `framing.rs`, `connection.rs`, `outbox.rs` | bytes to subscribers |
 //! | `faults/`, `truth.rs` | what goes wrong on request, and the record of it |
 
 #![forbid(unsafe_code)]
 
+mod bayeux;
 mod channel;
 mod connection;
 mod documents;
@@ -45,6 +47,6 @@ mod stop;
 mod truth;
 
 pub use faults::Faults;
-pub use options::{Options, QueuePolicy};
+pub use options::{Bayeux, Options, QueuePolicy};
 pub use serve::{Summary, serve};
 pub use stop::Stop;

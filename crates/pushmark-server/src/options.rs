@@ -26,6 +26,8 @@ pub struct Options {
     /// An emitter more than one interval behind skips the ticks it missed, and counts them,
     /// instead of publishing each of them late. Either way its schedule stays absolute.
     pub skip_late: bool,
+    /// What Bayeux clients are advised.
+    pub bayeux: Bayeux,
     /// What to do wrong, and exactly how often.
     pub faults: Faults,
     /// Where to write the truth log at the end; `None`: keep none.
@@ -44,10 +46,29 @@ impl Default for Options {
             queue_policy: QueuePolicy::DropOldest,
             history_max: 256,
             skip_late: false,
+            bayeux: Bayeux::default(),
             faults: Faults::default(),
             truth: None,
             stop: None,
         }
+    }
+}
+
+/// What Bayeux clients are advised, ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bayeux {
+    /// How long a connect is held that does not say.
+    pub timeout_ms: u64,
+    /// How long a client waits between a connect's reply and its next connect.
+    pub interval_ms: u64,
+    /// How long beyond that a session lives without a connect.
+    pub max_interval_ms: u64,
+}
+
+impl Default for Bayeux {
+    /// As CometD has them.
+    fn default() -> Bayeux {
+        Bayeux { timeout_ms: 30_000, interval_ms: 0, max_interval_ms: 10_000 }
     }
 }
 

@@ -8,6 +8,27 @@ use pushmark_model::stamp::{STAMP_LEN, Stamp};
 /// Longest message taken from a publisher, bytes.
 pub(crate) const MESSAGE_MAX: usize = 1 << 20;
 
+/// What a publisher hands over.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Message {
+    pub(crate) payload: Box<[u8]>,
+    /// It is the JSON of a value that a Bayeux client published, and no string: to other Bayeux
+    /// clients it is that value again.
+    pub(crate) json: bool,
+}
+
+impl From<&[u8]> for Message {
+    fn from(payload: &[u8]) -> Message {
+        Message { payload: payload.into(), json: false }
+    }
+}
+
+impl From<Box<[u8]>> for Message {
+    fn from(payload: Box<[u8]>) -> Message {
+        Message { payload, json: false }
+    }
+}
+
 /// One message, relayed byte for byte.
 #[derive(Debug)]
 pub(crate) struct Publication {
@@ -19,6 +40,8 @@ pub(crate) struct Publication {
     pub(crate) cursor: u64,
     /// As published.
     pub(crate) payload: Box<[u8]>,
+    /// See [`Message::json`].
+    pub(crate) json: bool,
     /// What the last 48 bytes of the payload say; `None` where they are no stamp.
     pub(crate) stamp: Option<Stamp>,
     /// Instrumented requests it was told to so far, over all threads.
@@ -26,9 +49,10 @@ pub(crate) struct Publication {
 }
 
 impl Publication {
-    pub(crate) fn new(channel: u32, name: Arc<str>, cursor: u64, payload: Box<[u8]>) -> Publication {
+    pub(crate) fn new(channel: u32, name: Arc<str>, cursor: u64, message: Message) -> Publication {
+        let Message { payload, json } = message;
         let stamp = stamp_of(&payload);
-        Publication { channel, name, cursor, payload, stamp, told: AtomicU64::new(0) }
+        Publication { channel, name, cursor, payload, json, stamp, told: AtomicU64::new(0) }
     }
 
     /// The next instrumented request's place among those that hear it, from 1.

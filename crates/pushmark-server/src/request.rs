@@ -10,47 +10,26 @@ pub(crate) const HOLD_DEFAULT_MS: u64 = 30_000;
 /// Longest hold, ms: an hour.
 pub(crate) const HOLD_MAX_MS: u64 = 3_600_000;
 
-/// What a request asks for.
+/// What a request asks for. `Register`: to be told what is done for it (CONTRACT 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
     Health,
-    Time {
-        client: String,
-    },
+    Time { client: String },
     Stats,
     Log,
     Shutdown,
-    Publish {
-        channel: String,
-    },
-    /// An instrumented request (CONTRACT 7); its document says the rest.
+    Publish { channel: String },
     Register,
-    SetEmitter {
-        name: String,
-    },
-    ClearEmitter {
-        name: String,
-    },
+    SetEmitter { name: String },
+    ClearEmitter { name: String },
     ClearEmitters,
-    Poll {
-        channels: Vec<String>,
-        since: Since,
-    },
-    LongPoll {
-        channels: Vec<String>,
-        since: Since,
-        hold_ms: u64,
-    },
-    Stream {
-        channels: Vec<String>,
-    },
-    Sse {
-        channels: Vec<String>,
-        after: Option<u64>,
-    },
-    WebSocket {
-        channels: Vec<String>,
-    },
+    Poll { channels: Vec<String>, since: Since },
+    LongPoll { channels: Vec<String>, since: Since, hold_ms: u64 },
+    Stream { channels: Vec<String> },
+    Sse { channels: Vec<String>, after: Option<u64> },
+    WebSocket { channels: Vec<String> },
+    Bayeux { cookie: Option<String> },
+    BayeuxSocket,
 }
 
 /// From where a poll wishes to hear.
@@ -109,6 +88,8 @@ impl Intent {
             // A WebSocket that only publishes has no channel.
             ("GET", "/ws") if query.find("channel")?.is_none() => Intent::WebSocket { channels: Vec::new() },
             ("GET", "/ws") => Intent::WebSocket { channels: query.channels()? },
+            ("POST", path) if is_bayeux(path) => Intent::Bayeux { cookie: cookie(head, BROWSER_COOKIE) },
+            ("GET", path) if is_bayeux(path) => Intent::BayeuxSocket,
             (method, path) => match (method, path.strip_prefix("/emitters/")) {
                 ("PUT", Some(name)) => Intent::SetEmitter { name: emitter_name(name)? },
                 ("DELETE", Some(name)) => Intent::ClearEmitter { name: emitter_name(name)? },
@@ -125,6 +106,7 @@ impl Intent {
             Intent::Stream { .. } => Some("stream"),
             Intent::Sse { .. } => Some("sse"),
             Intent::WebSocket { .. } => Some("websocket"),
+            Intent::BayeuxSocket => Some("bayeux-websocket"),
             _ => None,
         }
     }
@@ -145,11 +127,26 @@ fn unknown(path: &str) -> Refusal {
         "/stream",
         "/sse",
         "/ws",
+        "/cometd",
     ];
-    match known.contains(&path) || path.starts_with("/emitters/") {
+    match known.contains(&path) || is_bayeux(path) || path.starts_with("/emitters/") {
         true => Refusal::new(405, "this path has another method: CONTRACT.md lists them"),
         false => Refusal::new(404, format!("no such path; there are {}", known.join(" "))),
     }
+}
+
+/// Clients of CometD append `/handshake`, `/connect` or `/disconnect`, for people who read logs.
+fn is_bayeux(path: &str) -> bool {
+    path.strip_prefix("/cometd").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The cookie by which Bayeux servers know a browser (section "Multi frame operation").
+pub(crate) const BROWSER_COOKIE: &str = "BAYEUX_BROWSER";
+
+/// A cookie's value (RFC 6265 4.2.1).
+fn cookie(head: &RequestHead<'_>, name: &str) -> Option<String> {
+    let mut pairs = head.headers.text("cookie")?.split(';').filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
 }
 
 fn emitter_name(encoded: &str) -> Result<String, Refusal> {
@@ -273,6 +270,11 @@ mod tests {
             ("GET /poll?channel=%4", Err(400)),
             ("POST /poll?channel=a", Err(405)),
             ("GET /nothing", Err(404)),
+            ("POST /cometd", Ok(Intent::Bayeux { cookie: None })),
+            ("POST /cometd/connect", Ok(Intent::Bayeux { cookie: None })),
+            ("GET /cometd", Ok(Intent::BayeuxSocket)),
+            ("PUT /cometd", Err(405)),
+            ("POST /cometdx", Err(404)),
         ];
         for (line, expected) in table {
             assert_eq!(intent(line), expected, "{line}");

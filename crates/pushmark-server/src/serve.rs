@@ -1,6 +1,7 @@
 //! A server from start to end: bind, one loop a thread, and what they did together.
 
 use std::fs::File;
+use std::hash::RandomState;
 use std::io::{self, BufWriter};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -8,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pushmark_net::{Listener, Waker, limits};
 
+use crate::bayeux::Browsers;
 use crate::emitters::Emitters;
 use crate::faults::fate::Fates;
 use crate::hub::Hub;
 use crate::options::Options;
-use crate::shard::Shard;
+use crate::shard::{Moved, Shard};
 use crate::stats::{self, Counter, Counters};
 use crate::stop::Stop;
 use crate::truth::Truth;
@@ -34,11 +36,33 @@ pub(crate) struct Shared {
     /// The first thread runs the emitters; it is woken when they change.
     pub(crate) emitter_bell: Waker,
     emitters: Mutex<Emitters>,
+    /// Hashes browsers' cookies.
+    pub(crate) browser_key: RandomState,
+    browsers: Mutex<Browsers>,
+    /// Connections on their way to each thread, and its bell.
+    moved: Vec<(Mutex<Vec<Moved>>, Waker)>,
 }
 
 impl Shared {
     pub(crate) fn emitters(&self) -> MutexGuard<'_, Emitters> {
         self.emitters.lock().expect("no thread panics with the emitters")
+    }
+
+    /// Browsers with a held connect.
+    pub(crate) fn browsers(&self) -> MutexGuard<'_, Browsers> {
+        self.browsers.lock().expect("no thread panics with the browsers")
+    }
+
+    /// Gives a connection to another thread.
+    pub(crate) fn hand_over(&self, thread: usize, moved: Moved) {
+        let (waiting, bell) = &self.moved[thread];
+        waiting.lock().expect("no thread panics with connections").push(moved);
+        bell.ring();
+    }
+
+    /// What was given to this one.
+    pub(crate) fn take_moved(&self, thread: usize) -> Vec<Moved> {
+        std::mem::take(&mut *self.moved[thread].0.lock().expect("no thread panics with connections"))
     }
 }
 
@@ -89,6 +113,9 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
         counters: (0..threads).map(|_| Arc::new(Counters::new())).collect(),
         emitter_bell: bells[0].clone(),
         emitters: Mutex::new(Emitters::new(options.faults.stop_emitters_after)),
+        browser_key: RandomState::new(),
+        browsers: Mutex::default(),
+        moved: bells.iter().map(|bell| (Mutex::default(), bell.clone())).collect(),
         options,
     });
     ready(address);

@@ -33,6 +33,20 @@ pub(crate) enum Counter {
     Sse,
     /// WebSockets open now (gauge).
     WebSocket,
+    /// Bayeux sessions over long polling that are subscribed now (gauge).
+    Bayeux,
+    /// Bayeux sessions over a WebSocket that are subscribed now (gauge).
+    BayeuxWebSocket,
+    /// Bayeux sessions now, subscribed or not (gauge).
+    BayeuxSessions,
+    /// Bayeux handshakes granted.
+    BayeuxHandshakes,
+    /// Bayeux connects that came.
+    BayeuxConnects,
+    /// Bayeux messages of unknown clients.
+    BayeuxUnknown,
+    /// Bayeux sessions forgotten because no connect came.
+    BayeuxExpired,
     /// Answers to a cursor older than the history.
     HistoryGaps,
     /// Publications refused because a bound was hit.

@@ -8,10 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use pushmark_net::{Clock, Nanos};
+use pushmark_net::{Clock, Nanos, Slab};
 
 use super::Shard;
-use crate::connection::{Connection, Talk};
+use crate::bayeux::{Event, SESSION, Session};
+use crate::channel::Subscriber;
+use crate::connection::{Connection, Debts, Talk};
 use crate::faults::fate::Fate;
 use crate::framing::{Framed, Framing};
 use crate::outbox::Piece;
@@ -35,6 +37,7 @@ pub(super) struct Pass {
     items: Vec<Item>,
     pieces: Vec<Piece>,
     pub(super) frame: Vec<u8>,
+    pub(super) events: Vec<Event>,
     /// When its loop over the subscribers began.
     pub(super) began_ns: Nanos,
     pub(super) answer: AnswerCache,
@@ -144,16 +147,26 @@ impl Shard {
     fn plan(&mut self, batch: &[Arc<Publication>], deliveries: &mut Vec<Planned>) {
         for (index, publication) in batch.iter().enumerate() {
             let channel = self.channels.at(publication.channel);
-            let plan = |token| Planned { token, index };
-            deliveries.extend(channel.subscribers.iter().map(|s| plan(s.token)));
+            let plan = |s: &Subscriber| Planned { token: s.token, index };
+            let first = deliveries.len();
+            deliveries.extend(channel.subscribers.iter().map(plan));
+            if !self.patterns.is_empty() {
+                deliveries.extend(self.patterns.hearers(&publication.name).map(plan));
+                // Who hears it in several ways hears it once.
+                let mut these = deliveries.split_off(first);
+                these.sort_unstable_by_key(|delivery| delivery.token);
+                these.dedup_by_key(|delivery| delivery.token);
+                deliveries.append(&mut these);
+            }
             if let Some(truth) = &mut self.ledger.truth {
-                let held = |token| {
-                    let connection = self.connections.get(token);
-                    connection.is_some_and(Connection::is_held)
+                let held = |delivery: &&Planned| match delivery.token & SESSION {
+                    0 => self.connections.get(delivery.token).is_some_and(Connection::is_held),
+                    _ => self.sessions.get(delivery.token & !SESSION).is_some_and(|s| s.connect.is_some()),
                 };
+                let these = &deliveries[first..];
                 truth.publication(publication, |line| {
-                    line.subscribers = channel.subscribers.len() as u64;
-                    line.listening = channel.subscribers.iter().filter(|s| held(s.token)).count() as u64;
+                    line.subscribers = these.len() as u64;
+                    line.listening = these.iter().filter(held).count() as u64;
                     line.in_flight = channel.in_flight;
                     line.deaf = channel.deaf;
                 });
@@ -171,7 +184,9 @@ impl Shard {
         } else {
             items.extend(planned.iter().map(|p| Item { index: p.index, cut: false }));
         }
-        if let Some(connection) = self.live(token).filter(|_| !items.is_empty()) {
+        if token & SESSION != 0 {
+            self.deliver_to_session(token, framed, &mut items);
+        } else if let Some(connection) = self.live(token).filter(|_| !items.is_empty()) {
             match (connection.framing(), &connection.talk) {
                 (Some(framing), _) => self.send_items(token, framing, framed, &items),
                 (None, Talk::Registered(_)) => self.tell_registered(token, framed, &items),
@@ -182,7 +197,7 @@ impl Shard {
         self.pass.items = items;
     }
 
-    fn send_items(&mut self, token: u64, framing: Framing, framed: &mut [Framed], items: &[Item]) {
+    pub(super) fn send_items(&mut self, token: u64, framing: Framing, framed: &mut [Framed], items: &[Item]) {
         let mut pieces = std::mem::take(&mut self.pass.pieces);
         for item in items {
             let framed = &mut framed[item.index];
@@ -213,13 +228,15 @@ impl Shard {
         framed: &mut Vec<Framed>,
         items: &mut Vec<Item>,
     ) {
+        let lasting = match token & SESSION {
+            0 => self.connections.get(token).is_some_and(Connection::lasts),
+            _ => self.session_is_pushed(token),
+        };
         for index in range {
             let publication = framed[index].publication.clone();
             let cursor = publication.cursor;
-            let Some(connection) = self.connections.get_mut(token) else { return };
-            let lasting = connection.lasts();
-            let debts = connection.debts.as_ref();
-            let half = debts.and_then(|debts| {
+            let Some(debts) = debts_of(&mut self.connections, &mut self.sessions, token) else { return };
+            let half = debts.as_ref().and_then(|debts| {
                 debts.held_back.iter().position(|held| held.channel == publication.channel)
             });
             let fate = self.shared.fates.of_delivery(half.is_none());
@@ -230,7 +247,7 @@ impl Shard {
                     continue;
                 }
                 Fate::HeldBack => {
-                    connection.debts.get_or_insert_default().held_back.push(publication);
+                    debts.get_or_insert_default().held_back.push(publication);
                     continue;
                 }
                 Fate::CutShort => {
@@ -243,11 +260,11 @@ impl Shard {
                 }
                 Fate::Twice => {
                     items.push(Item { index, cut: false });
-                    connection.debts.get_or_insert_default().again.push(publication);
+                    debts.get_or_insert_default().again.push(publication);
                 }
             }
             if let Some(half) = half {
-                let debts = connection.debts.as_mut().expect("it holds the half");
+                let debts = debts.as_mut().expect("it holds the half");
                 let held = debts.held_back.swap_remove(half);
                 self.ledger.note(held.cursor, |line| line.swapped += 1);
                 items.push(Item { index: framed.len(), cut: false });
@@ -258,12 +275,24 @@ impl Shard {
 
     /// Puts duplicates that were kept for a poll's next answer into it.
     pub(super) fn repay_duplicates(&mut self, token: u64, framed: &mut Vec<Framed>, items: &mut Vec<Item>) {
-        let Some(connection) = self.connections.get_mut(token) else { return };
-        let Some(debts) = &mut connection.debts else { return };
+        let debts = debts_of(&mut self.connections, &mut self.sessions, token);
+        let Some(Some(debts)) = debts else { return };
         for publication in std::mem::take(&mut debts.again) {
             self.ledger.note(publication.cursor, |line| line.duplicated += 1);
             items.push(Item { index: framed.len(), cut: false });
             framed.push(Framed::new(publication));
         }
+    }
+}
+
+/// What faults owe a subscriber: a connection, or a session.
+fn debts_of<'a>(
+    connections: &'a mut Slab<Connection>,
+    sessions: &'a mut Slab<Session>,
+    token: u64,
+) -> Option<&'a mut Option<Box<Debts>>> {
+    match token & SESSION {
+        0 => connections.get_mut(token).map(|connection| &mut connection.debts),
+        _ => sessions.get_mut(token & !SESSION).map(|session| &mut session.debts),
     }
 }

@@ -36,11 +36,15 @@ impl Shard {
             self.unlist(token);
             let Some(connection) = self.connections.remove(token) else { continue };
             self.ledger.counters.fall(Counter::Open);
+            self.carrier_lost(token, &connection);
             match connection.talk {
+                Talk::WebSocket(frames) if frames.bayeux.is_some() => {}
                 Talk::Stream => self.ledger.counters.fall(Counter::Stream),
                 Talk::Sse => self.ledger.counters.fall(Counter::Sse),
                 Talk::WebSocket(_) => self.ledger.counters.fall(Counter::WebSocket),
-                Talk::Request | Talk::Body(_) | Talk::Held(_) | Talk::Registered(_) | Talk::Mute => {}
+                // What these are counted as has ended already.
+                Talk::Held(_) | Talk::Registered(_) | Talk::Connect(_) | Talk::Moving(_) => {}
+                Talk::Request | Talk::Body(_) | Talk::Mute => {}
             }
             match ending {
                 Ending::Close => drop(connection.link),
@@ -119,11 +123,15 @@ impl Shard {
             Talk::Registered(registered) if !registered.comet => {
                 return self.registered_timeout(token, false);
             }
+            Talk::Connect(session) => {
+                let session = *session;
+                return self.answer_connect(session, &[], false);
+            }
             Talk::Registered(_) => write::last_chunk(&mut last_words),
             Talk::Stream | Talk::Sse => write::last_chunk(&mut last_words),
             // RFC 6455 7.4.1: 1001, going away.
             Talk::WebSocket(_) => encode::close(&mut last_words, 1001, "", None),
-            Talk::Request | Talk::Body(_) | Talk::Mute => {}
+            Talk::Request | Talk::Body(_) | Talk::Moving(_) | Talk::Mute => {}
         }
         connection.closing = true;
         self.say(token, &last_words);

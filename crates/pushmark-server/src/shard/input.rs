@@ -5,6 +5,7 @@ use pushmark_proto::Failure;
 use pushmark_proto::http1::{BodyDecoder, BodyEvent, BodyLength, HEAD_MAX, RequestHead, write};
 use pushmark_proto::websocket::{Event, Opcode, encode};
 
+use super::bayeux::Carrier;
 use super::{Ending, Shard};
 use crate::connection::{Pending, Talk};
 use crate::reply::Reply;
@@ -15,7 +16,7 @@ use crate::stats::Counter;
 const READS_MAX: usize = 4;
 
 /// Longest body of a request, bytes: an emitter with 65,536 channels fits.
-const BODY_MAX: usize = 4 << 20;
+pub(super) const BODY_MAX: usize = 4 << 20;
 
 impl Shard {
     pub(super) fn socket_readable(&mut self, token: u64) {
@@ -63,7 +64,7 @@ impl Shard {
                 Talk::Request => self.head_arrived(token, &mut input),
                 Talk::Body(_) => self.body_arrived(token, &mut input),
                 Talk::WebSocket(_) => self.frames_arrived(token, &mut input),
-                Talk::Held(_) => false,
+                Talk::Held(_) | Talk::Connect(_) | Talk::Moving(_) => false,
                 Talk::Registered(ref registered) if !registered.comet => false,
                 // These transports carry nothing towards us.
                 Talk::Registered(_) | Talk::Stream | Talk::Sse | Talk::Mute => return,
@@ -183,7 +184,10 @@ impl Shard {
                 Ok(Some(Event::Data(bytes))) => frames.message.extend_from_slice(bytes),
                 Ok(Some(Event::MessageEnd { .. })) => {
                     let message = std::mem::take(&mut frames.message);
-                    self.peer_message(&message);
+                    match frames.bayeux {
+                        None => self.peer_message(&message),
+                        Some(_) => self.bayeux_arrived(&Carrier::socket(token), message),
+                    }
                 }
                 Ok(Some(Event::Ping(payload))) => {
                     encode::frame(&mut out, Opcode::Pong, payload, None);

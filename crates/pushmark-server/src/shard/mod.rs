@@ -9,12 +9,14 @@
 //! | `subscribe.rs` | a client begins to hear |
 //! | `polling.rs`, `timers.rs` | polls are answered, held, timed out |
 //! | `instrumented.rs` | requests that are told what the server did for them |
+//! | `bayeux/` | Bayeux messages are answered, sessions are told |
 //! | `publish.rs` | publications and emitters are due |
 //! | `deliver.rs` | publications go to subscribers |
 //! | `output.rs` | bytes leave |
 //! | `ending.rs` | connections end, faults fall due, the server stops |
 
 mod accept;
+mod bayeux;
 mod deliver;
 mod ending;
 mod input;
@@ -35,14 +37,18 @@ use pushmark_net::{
 };
 use pushmark_proto::http1::HEAD_MAX;
 
+use crate::bayeux::{Patterns, Secrets, Session};
 use crate::channel::Channels;
 use crate::connection::{Connection, Rules};
 use crate::ledger::Ledger;
 use crate::serve::Shared;
 use crate::truth::Truth;
+use bayeux::Envelope;
 use deliver::Pass;
 use ending::Ending;
 use publish::Delayed;
+
+pub(crate) use bayeux::Moved;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
@@ -66,9 +72,15 @@ pub(crate) struct Shard {
     channels: Channels,
     rules: Rules,
     ledger: Ledger,
-    /// Holds and paces, by connection.
+    /// Holds and paces, by connection and session.
     timers: Wheel,
     delayed: Delayed,
+    sessions: Slab<Session>,
+    patterns: Patterns,
+    secrets: Secrets,
+    envelope: Envelope,
+    /// Connections that go to another thread.
+    moving: Vec<u64>,
     /// The newest publication this thread has delivered.
     cursor: u64,
     /// Publications are waiting that did not fit the last turn.
@@ -132,6 +144,11 @@ impl Shard {
             ledger: Ledger { counters: shared.counters[index].clone(), truth },
             timers: Wheel::new(Clock::now()),
             delayed: Delayed::default(),
+            sessions: Slab::new(),
+            patterns: Patterns::default(),
+            secrets: Secrets::default(),
+            envelope: Envelope::default(),
+            moving: Vec::new(),
             cursor: 0,
             more_waiting: false,
             next_emit_ns: Nanos::MAX,
@@ -203,12 +220,14 @@ impl Shard {
         self.revisit_connections();
         self.deliver_waiting();
         self.reset_if_due();
+        self.move_connections();
         self.accept_again_if_due();
         self.bury_doomed();
     }
 
     fn bell_rang(&mut self) {
         self.bell.silence();
+        self.take_moved();
         // Emitters were changed, or publications came: both are looked at in every turn.
         self.next_emit_ns = 0;
     }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Shard;
+use super::bayeux::Carrier;
 use crate::documents;
 use crate::emitter::{Emitter, EmitterSpec};
 use crate::emitters::EMITTERS_MAX;
@@ -40,6 +41,9 @@ impl Shard {
         if intent == Intent::Health {
             let reply = Reply { status: 200, content_type: "text/plain", extra: "", body: b"ok", keep_alive };
             return self.answer(token, &reply);
+        }
+        if let Intent::Bayeux { cookie } = intent {
+            return self.bayeux_arrived(&Carrier { token, socket: false, keep_alive, cookie }, body);
         }
         if intent == Intent::Register {
             return self.register_asked(token, keep_alive, &body);
@@ -77,6 +81,8 @@ impl Shard {
             Intent::ClearEmitters => Ok(json!({ "cleared": self.shared.emitters().clear_all() })),
             Intent::Health
             | Intent::Register
+            | Intent::Bayeux { .. }
+            | Intent::BayeuxSocket
             | Intent::Poll { .. }
             | Intent::LongPoll { .. }
             | Intent::Stream { .. }

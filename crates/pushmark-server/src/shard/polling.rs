@@ -55,7 +55,7 @@ impl Shard {
             shown.push(latest.cursor);
         }
         let etag = format!("\"{newest}\"");
-        let unchanged = known == Some(&*etag);
+        let unchanged = known.is_some_and(|known| names_tag(known, &etag));
         let extra = format!("ETag: {etag}\r\n{}", self.poll_headers(ids, self.cursor));
         let status = if unchanged { 304 } else { 200 };
         let body = if unchanged { &[][..] } else { &body };
@@ -244,6 +244,12 @@ impl Shard {
             self.ledger.counters.fall(Counter::LongPoll);
         }
     }
+}
+
+/// Whether an If-None-Match names a tag (RFC 9110 13.1.2): a list, compared weakly.
+fn names_tag(list: &str, etag: &str) -> bool {
+    let mut tags = list.split(',').map(str::trim);
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }
 
 /// The body of an answer: messages with a line end between them.

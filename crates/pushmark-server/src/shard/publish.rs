@@ -8,7 +8,7 @@ use pushmark_net::{Clock, Nanos};
 use super::Shard;
 use crate::emitter::Tick;
 use crate::hub::{Accepted, Full, is_channel_name};
-use crate::publication::{MESSAGE_MAX, stamp_of};
+use crate::publication::{MESSAGE_MAX, Message, stamp_of};
 use crate::stats::Counter;
 
 /// Most publications of emitters in one turn; the rest go out in the next.
@@ -34,7 +34,7 @@ struct Late {
     at_ns: Nanos,
     count: u64,
     channel: u32,
-    payload: Box<[u8]>,
+    message: Message,
 }
 
 impl Delayed {
@@ -46,10 +46,10 @@ impl Delayed {
 
 impl Shard {
     /// Publishes now, or after the delay that a fault demands.
-    pub(super) fn publish(&mut self, channel: u32, payload: Box<[u8]>) -> Result<Accepted, Full> {
-        let now_ns = Clock::now();
+    pub(super) fn publish(&mut self, channel: u32, message: impl Into<Message>) -> Result<Accepted, Full> {
+        let (message, now_ns) = (message.into(), Clock::now());
         let Some(delay) = &self.shared.options.faults.delay else {
-            return self.publish_now(channel, payload, now_ns);
+            return self.publish_now(channel, message, now_ns);
         };
         if self.delayed.queue.len() >= DELAYED_MAX {
             self.ledger.count(Counter::PublishRefused);
@@ -57,15 +57,15 @@ impl Shard {
         }
         let count = self.delayed.count;
         self.delayed.count += 1;
-        let number = stamp_of(&payload).map_or(count, |stamp| stamp.sequence);
+        let number = stamp_of(&message.payload).map_or(count, |stamp| stamp.sequence);
         let at_ns = now_ns + delay.of(number);
-        self.delayed.queue.push(Reverse(Late { at_ns, count, channel, payload }));
+        self.delayed.queue.push(Reverse(Late { at_ns, count, channel, message }));
         let subscribers = self.channels.at(channel).subscribers_everywhere();
         Ok(Accepted { subscribers, queued: self.delayed.queue.len() })
     }
 
-    fn publish_now(&mut self, channel: u32, payload: Box<[u8]>, now_ns: Nanos) -> Result<Accepted, Full> {
-        let accepted = self.shared.hub.publish(self.index, channel, payload, now_ns);
+    fn publish_now(&mut self, channel: u32, message: Message, now_ns: Nanos) -> Result<Accepted, Full> {
+        let accepted = self.shared.hub.publish(self.index, channel, message, now_ns);
         match accepted {
             Ok(_) => self.more_waiting = true,
             Err(Full) => self.ledger.count(Counter::PublishRefused),
@@ -85,7 +85,7 @@ impl Shard {
         }
         match self.channels.id(channel, &self.shared.hub) {
             // A refusal is counted; a WebSocket has nowhere to say it.
-            Ok(id) => drop(self.publish(id, payload.into())),
+            Ok(id) => drop(self.publish(id, payload)),
             Err(Full) => self.ledger.count(Counter::PublishRefused),
         }
     }
@@ -141,7 +141,7 @@ impl Shard {
                 std::hint::spin_loop();
             }
             // Where there is no room it is lost, and counted.
-            let _ = self.publish_now(late.channel, late.payload, late.at_ns);
+            let _ = self.publish_now(late.channel, late.message, late.at_ns);
             self.deliver_waiting();
         }
     }

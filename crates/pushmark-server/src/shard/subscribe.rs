@@ -8,6 +8,7 @@ use pushmark_proto::websocket::handshake::Upgrade;
 use pushmark_proto::websocket::{Decoder, Role};
 
 use super::{Ending, Shard};
+use crate::bayeux::SESSION;
 use crate::channel::Subscriber;
 use crate::connection::{Frames, Subscription, Talk};
 use crate::faults::fate::Welcome;
@@ -41,6 +42,7 @@ impl Shard {
             }
             Intent::Stream { channels } => self.stream_asked(token, &channels, head),
             Intent::Sse { channels, after } => self.sse_asked(token, &channels, after, head),
+            Intent::BayeuxSocket => self.bayeux_socket_asked(token, head),
             Intent::WebSocket { channels } => self.websocket_asked(token, &channels, head),
             _ => unreachable!("the other intents have no transport"),
         }
@@ -115,7 +117,11 @@ impl Shard {
         };
         let Some(ids) = self.lasting(token, names, head) else { return };
         let acknowledgement = self.acknowledgement(&ids);
-        let frames = Frames { decoder: Decoder::new(Role::Server, MESSAGE_MAX as u64), message: Vec::new() };
+        let frames = Frames {
+            decoder: Decoder::new(Role::Server, MESSAGE_MAX as u64),
+            message: Vec::new(),
+            bayeux: None,
+        };
         self.begin(token, &ids, Talk::WebSocket(Box::new(frames)), Counter::WebSocket);
         let mut out = Vec::new();
         upgrade.write_response(&mut out, "", &acknowledgement);
@@ -172,9 +178,8 @@ impl Shard {
         self.several_channels -= usize::from(subscriptions.len() > 1);
         for subscription in &subscriptions {
             let Subscription { channel, position } = *subscription;
-            let Some(moved) = self.channels.unsubscribe(channel, position) else { continue };
-            if let Some(other) = self.connections.get_mut(moved.token) {
-                other.subscriptions[moved.nth as usize].position = position;
+            if let Some(moved) = self.channels.unsubscribe(channel, position) {
+                self.has_moved(moved, position);
             }
         }
         if let Some(connection) = self.connections.get_mut(token) {
@@ -182,24 +187,41 @@ impl Shard {
         }
     }
 
-    /// CONTRACT 3.2: each channel's highest sequence so far, `-` where there is none. A ready
-    /// header line, empty for more than 256 channels.
-    pub(super) fn acknowledgement(&mut self, ids: &[u32]) -> String {
-        if ids.is_empty() || ids.len() > ACKNOWLEDGED_MAX {
-            return String::new();
+    /// Another subscriber stands at a position that became free.
+    pub(super) fn has_moved(&mut self, moved: Subscriber, position: u32) {
+        let nth = moved.nth as usize;
+        if moved.token & SESSION != 0 {
+            if let Some(session) = self.sessions.get_mut(moved.token & !SESSION) {
+                session.subscriptions[nth].position = position;
+            }
+        } else if let Some(connection) = self.connections.get_mut(moved.token) {
+            connection.subscriptions[nth].position = position;
         }
-        let mut line = String::from("pushmark-subscribed: ");
+    }
+
+    /// CONTRACT 3.2: what is published on these channels from now on comes. A ready header line,
+    /// empty for more than 256 channels.
+    pub(super) fn acknowledgement(&mut self, ids: &[u32]) -> String {
+        let list = self.acknowledged(ids);
+        if list.is_empty() { list } else { format!("pushmark-subscribed: {list}\r\n") }
+    }
+
+    /// Each channel's highest sequence so far, `-` where there is none.
+    pub(super) fn acknowledged(&mut self, ids: &[u32]) -> String {
+        let mut list = String::new();
+        if ids.len() > ACKNOWLEDGED_MAX {
+            return list;
+        }
         for (i, &id) in ids.iter().enumerate() {
             let channel = self.channels.at(id);
             let comma = if i == 0 { "" } else { "," };
             let name = &channel.name;
             // Writing to a string does not fail.
             let _ = match channel.last {
-                Some(stamp) => write!(line, "{comma}{name}={}", stamp.sequence),
-                None => write!(line, "{comma}{name}=-"),
+                Some(stamp) => write!(list, "{comma}{name}={}", stamp.sequence),
+                None => write!(list, "{comma}{name}=-"),
             };
         }
-        line.push_str("\r\n");
-        line
+        list
     }
 }

@@ -7,6 +7,7 @@
 use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
+use crate::bayeux::SESSION;
 use crate::connection::Talk;
 
 impl Shard {
@@ -32,6 +33,9 @@ impl Shard {
     }
 
     fn timer_rang(&mut self, token: u64, now_ns: Nanos) {
+        if token & SESSION != 0 {
+            return self.session_timer_rang(token, now_ns);
+        }
         let Some(connection) = self.live(token) else { return };
         if connection.timer_ns > now_ns {
             return; // an older timer: the one that counts is still to come

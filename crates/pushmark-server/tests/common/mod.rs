@@ -2,6 +2,8 @@
 //! a deadline on every read.
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
+pub mod bayeux;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
