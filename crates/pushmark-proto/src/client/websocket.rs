@@ -59,7 +59,7 @@ impl WebSocket {
         input: &mut &'a mut [u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, Failure> {
-        self.handle_part(context, input, out, |bytes| Ok(bytes.len()))
+        self.handle_part(context, input, out, |bytes| bytes.len())
     }
 
     /// As [`WebSocket::handle_input`]; `part` says how much of the payload the event holds.
@@ -68,7 +68,7 @@ impl WebSocket {
         context: Context<'_>,
         input: &mut &'a mut [u8],
         out: &mut Vec<u8>,
-        part: impl FnMut(&[u8]) -> Result<usize, Failure>,
+        part: impl FnMut(&[u8]) -> usize,
     ) -> Result<Option<Event<'a>>, Failure> {
         if self.ready.tell() {
             return Ok(Some(Event::Ready));
@@ -78,14 +78,16 @@ impl WebSocket {
             Phase::Closed => Ok(None),
             Phase::Open | Phase::Closing => {
                 let event = self.frames(context.config, input, out, part);
-                if let Err(failure) = event {
-                    // RFC 6455 7.1.7: say why before the connection is closed.
-                    self.write_close(failure.close_code().unwrap_or(1002), out);
-                    self.phase = Phase::Closed;
-                }
-                event
+                event.map_err(|failure| self.fail(failure, out))
             }
         }
+    }
+
+    /// RFC 6455 7.1.7: say why before the connection is closed.
+    pub(super) fn fail(&mut self, failure: Failure, out: &mut Vec<u8>) -> Failure {
+        self.write_close(failure.close_code().unwrap_or(1002), out);
+        self.phase = Phase::Closed;
+        failure
     }
 
     pub(super) fn handle_eof(&mut self, context: Context<'_>) -> Result<Option<Event<'static>>, Failure> {
@@ -153,7 +155,7 @@ impl WebSocket {
         config: &Config,
         input: &mut &'a mut [u8],
         out: &mut Vec<u8>,
-        mut part: impl FnMut(&[u8]) -> Result<usize, Failure>,
+        mut part: impl FnMut(&[u8]) -> usize,
     ) -> Result<Option<Event<'a>>, Failure> {
         while let Some(frame) = self.decoder.next_part(input, &mut part)? {
             match frame {

@@ -174,7 +174,7 @@ pub fn client(config: &Config) -> impl Pull {
 }
 
 /// The 101 to a handshake just written.
-fn upgrade_answer(request: &[u8]) -> Vec<u8> {
+pub(super) fn upgrade_answer(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     let (head, _) = RequestHead::parse(request).ok().flatten().expect("we wrote a whole head");
     let upgrade = websocket::handshake::Upgrade::parse(&head).ok().flatten().expect("it is an upgrade");

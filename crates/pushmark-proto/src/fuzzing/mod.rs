@@ -3,6 +3,7 @@
 //! Each feeds a machine the way the driver does, whole and in pieces, and panics where the
 //! pieces change what it says or where it leaves more than it stated.
 
+pub mod bayeux;
 pub mod machines;
 mod transcript;
 
@@ -14,7 +15,7 @@ use crate::client::Transport;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every target that has a corpus here.
-pub const ENTRIES: [Entry; 7] = [
+pub const ENTRIES: [Entry; 9] = [
     ("http1_request", http1_request),
     ("http1_response", http1_response),
     ("chunked_body", chunked_body),
@@ -22,6 +23,8 @@ pub const ENTRIES: [Entry; 7] = [
     ("websocket_client", websocket_client),
     ("websocket_server", websocket_server),
     ("conversation", conversation),
+    ("bayeux", bayeux::body),
+    ("bayeux_session", bayeux::conversation),
 ];
 
 /// A request and its body, as a server reads them.

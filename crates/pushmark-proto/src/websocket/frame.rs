@@ -92,7 +92,7 @@ impl Decoder {
 
     /// Takes the next event. `None`: more bytes are needed; at most [`LEFT_MAX`] are left.
     pub fn next<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Option<Event<'a>>, Failure> {
-        self.next_part(input, |bytes| Ok(bytes.len()))
+        self.next_part(input, |bytes| bytes.len())
     }
 
     /// As [`Decoder::next`], but of the payload that is there `part` says how many bytes are
@@ -100,7 +100,7 @@ impl Decoder {
     pub(crate) fn next_part<'a>(
         &mut self,
         input: &mut &'a mut [u8],
-        part: impl FnOnce(&[u8]) -> Result<usize, Failure>,
+        part: impl FnOnce(&[u8]) -> usize,
     ) -> Result<Option<Event<'a>>, Failure> {
         loop {
             if self.closed {
@@ -152,11 +152,11 @@ impl Decoder {
     fn payload<'a>(
         &mut self,
         input: &mut &'a mut [u8],
-        part: impl FnOnce(&[u8]) -> Result<usize, Failure>,
+        part: impl FnOnce(&[u8]) -> usize,
     ) -> Result<Event<'a>, Failure> {
         // Not above `input.len()`, so it fits.
         let n = self.frame_left.min(input.len() as u64) as usize;
-        let n = part(&input[..n])?.min(n);
+        let n = part(&input[..n]).min(n);
         let bytes = input::take(input, n);
         if self.role == Role::Server {
             mask::apply(self.key, usize::from(self.key_at), bytes);

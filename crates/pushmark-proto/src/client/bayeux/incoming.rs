@@ -53,13 +53,13 @@ pub(super) enum About {
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// Whose advice is taken.
-    pub(super) connection_type: ConnectionType,
+    pub(crate) connection_type: ConnectionType,
     /// Longest payload of a message in bytes.
-    pub(super) data_max: u64,
+    pub(crate) data_max: u64,
     /// A client id is awaited; else the one that a reply may repeat is passed over.
-    pub(super) client_id: bool,
+    pub(crate) client_id: bool,
 }
 
 /// The fields of one message.

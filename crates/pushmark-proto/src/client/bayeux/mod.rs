@@ -72,6 +72,9 @@ pub use requests::write_channels;
 pub use session::{FAILURES_MAX, PENDING_MAX, Session, Unpublished};
 pub use time_sync::TimeSync;
 
+pub(crate) use incoming::Look;
+pub(crate) use reader::{Part, Reader};
+
 pub(super) use super::Context;
 pub(super) use polling::Polling;
 pub(super) use websocket::WebSocket;

@@ -127,7 +127,7 @@ impl Polling {
                 }
                 Step::Data(n) => {
                     let look = session.look(config, ConnectionType::LongPolling);
-                    let taken = reader.next(&input[..n], &look)?;
+                    let taken = reader.next(&input[..n], &look);
                     let bytes = exchange.take(taken.len, input);
                     match taken.part {
                         Some(Part::Data { from }) => return Ok(Some(Event::Data(&bytes[from..]))),
@@ -136,6 +136,7 @@ impl Polling {
                                 return Ok(Some(event));
                             }
                         }
+                        Some(Part::Wrong(failure)) => return Err(failure),
                         None => {}
                     }
                 }

@@ -15,7 +15,7 @@ const DEPTH_MAX: u16 = 512;
 
 /// Reads one body after the other.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     place: Place,
     /// The messages stand in an array.
     array: bool,
@@ -61,17 +61,20 @@ struct Nesting {
 
 /// What was found, at the end of the bytes taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// Payload of the present message: what was taken, from here.
     Data { from: usize },
     /// The message is whole.
     End,
+    /// The last byte taken is wrong. Those before it may be so in ways that are not looked for
+    /// here, and come first.
+    Wrong(Failure),
 }
 
 /// How many bytes are to be taken (at least one where there was one), and what they hold.
-pub(super) struct Taken {
-    pub(super) len: usize,
-    pub(super) part: Option<Part>,
+pub(crate) struct Taken {
+    pub(crate) len: usize,
+    pub(crate) part: Option<Part>,
 }
 
 fn wrong(what: &'static str) -> Failure {
@@ -80,89 +83,110 @@ fn wrong(what: &'static str) -> Failure {
 
 impl Reader {
     /// Looks at bytes until something is found or they end.
-    pub(super) fn next(&mut self, bytes: &[u8], look: &Look) -> Result<Taken, Failure> {
+    pub(crate) fn next(&mut self, bytes: &[u8], look: &Look) -> Taken {
         let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') && self.between() {
-                at += 1;
-                continue;
-            }
+        let part = self.advance(bytes, &mut at, look).unwrap_or_else(|failure| Some(Part::Wrong(failure)));
+        Taken { len: at, part }
+    }
+
+    /// At a failure `at` stands behind the byte that is wrong.
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, look: &Look) -> Result<Option<Part>, Failure> {
+        while let Some(&byte) = bytes.get(*at) {
             match self.place {
-                Place::InKey => {
-                    let (len, ended) = self.value.scan(&bytes[at..])?;
-                    let raw = keep(&mut self.kept, &bytes[at..at + len], ended)?;
-                    at += len;
-                    if let Some(raw) = raw {
-                        self.name = Name::read(raw);
-                        self.kept = Vec::new();
-                        self.place = Place::Colon;
-                    }
-                    continue;
-                }
-                Place::Value => {
-                    self.value = Nesting::begin(byte)?;
-                    self.place = Place::InValue;
-                    continue;
-                }
+                Place::InKey => self.key(bytes, at)?,
                 Place::InValue => {
-                    let (len, ended) = self.value.scan(&bytes[at..])?;
-                    let (from, piece) = (at, &bytes[at..at + len]);
-                    at += len;
-                    if self.name == Name::Data {
-                        self.incoming.data_len += len as u64;
-                        if self.incoming.data_len > look.data_max {
-                            return Err(Failure::MessageTooLarge);
-                        }
-                    } else if self.name != Name::Other
-                        && let Some(raw) = keep(&mut self.kept, piece, ended)?
-                    {
-                        let value = Value::parse(raw).map_err(|malformed| wrong(malformed.what))?;
-                        self.incoming.take(self.name, value, look)?;
-                        self.kept = Vec::new();
+                    let from = *at;
+                    self.in_value(bytes, at, look)?;
+                    if self.name == Name::Data && *at > from {
+                        return Ok(Some(Part::Data { from }));
                     }
-                    if ended {
-                        self.place = Place::AfterValue;
-                    }
-                    if self.name == Name::Data && len > 0 {
-                        return Ok(Taken { len: at, part: Some(Part::Data { from }) });
-                    }
-                    continue;
                 }
-                _ => {}
+                _ if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') => *at += 1,
+                Place::Value => {
+                    // Its first byte is looked at again, as a part of it.
+                    self.value = Nesting::begin(byte).inspect_err(|_| *at += 1)?;
+                    self.place = Place::InValue;
+                }
+                _ => {
+                    *at += 1;
+                    if self.structure(byte)? {
+                        return Ok(Some(Part::End));
+                    }
+                }
             }
-            at += 1;
-            self.place = match (self.place, byte) {
-                (Place::Start, b'[') => {
-                    self.array = true;
-                    Place::Message { first: true }
-                }
-                (Place::Start | Place::Message { .. }, b'{') => {
-                    self.incoming = Incoming::default();
-                    Place::Key { first: true }
-                }
-                (Place::Message { first: true }, b']') | (Place::AfterMessage, b']') => Place::Done,
-                (Place::AfterMessage, b',') => Place::Message { first: false },
-                (Place::Key { .. }, b'"') => {
-                    self.value = Nesting { string: true, ..Nesting::default() };
-                    Place::InKey
-                }
-                (Place::Colon, b':') => Place::Value,
-                (Place::AfterValue, b',') => Place::Key { first: false },
-                (Place::Key { first: true } | Place::AfterValue, b'}') => {
-                    self.place = if self.array { Place::AfterMessage } else { Place::Done };
-                    return Ok(Taken { len: at, part: Some(Part::End) });
-                }
-                (Place::Start, _) => return Err(wrong("neither an array of messages nor one")),
-                (Place::Message { .. }, _) => return Err(wrong("a message that is no object")),
-                (Place::Done, _) => return Err(wrong("more than one array of messages")),
-                _ => return Err(wrong("not JSON")),
-            };
         }
-        Ok(Taken { len: at, part: None })
+        Ok(None)
+    }
+
+    fn key(&mut self, bytes: &[u8], at: &mut usize) -> Result<(), Failure> {
+        let from = *at;
+        let ended = self.value.scan(bytes, at)?;
+        if let Some(raw) = keep(&mut self.kept, bytes, from, at, ended)? {
+            self.name = Name::read(raw);
+            self.kept = Vec::new();
+            self.place = Place::Colon;
+        }
+        Ok(())
+    }
+
+    fn in_value(&mut self, bytes: &[u8], at: &mut usize, look: &Look) -> Result<(), Failure> {
+        let from = *at;
+        let ended = self.value.scan(bytes, at)?;
+        match self.name {
+            Name::Other => {}
+            Name::Data => {
+                self.incoming.data_len += (*at - from) as u64;
+                if self.incoming.data_len > look.data_max {
+                    return Err(Failure::MessageTooLarge);
+                }
+            }
+            name => {
+                if let Some(raw) = keep(&mut self.kept, bytes, from, at, ended)? {
+                    let value = Value::parse(raw).map_err(|malformed| wrong(malformed.what))?;
+                    self.incoming.take(name, value, look)?;
+                    self.kept = Vec::new();
+                }
+            }
+        }
+        if ended {
+            self.place = Place::AfterValue;
+        }
+        Ok(())
+    }
+
+    /// A byte between keys and values. Gives whether it ends a message.
+    fn structure(&mut self, byte: u8) -> Result<bool, Failure> {
+        self.place = match (self.place, byte) {
+            (Place::Start, b'[') => {
+                self.array = true;
+                Place::Message { first: true }
+            }
+            (Place::Start | Place::Message { .. }, b'{') => {
+                self.incoming = Incoming::default();
+                Place::Key { first: true }
+            }
+            (Place::Message { first: true } | Place::AfterMessage, b']') => Place::Done,
+            (Place::AfterMessage, b',') => Place::Message { first: false },
+            (Place::Key { .. }, b'"') => {
+                self.value = Nesting { string: true, ..Nesting::default() };
+                Place::InKey
+            }
+            (Place::Colon, b':') => Place::Value,
+            (Place::AfterValue, b',') => Place::Key { first: false },
+            (Place::Key { first: true } | Place::AfterValue, b'}') => {
+                self.place = if self.array { Place::AfterMessage } else { Place::Done };
+                return Ok(true);
+            }
+            (Place::Start, _) => return Err(wrong("neither an array of messages nor one")),
+            (Place::Message { .. }, _) => return Err(wrong("a message that is no object")),
+            (Place::Done, _) => return Err(wrong("more than one array of messages")),
+            _ => return Err(wrong("not JSON")),
+        };
+        Ok(false)
     }
 
     /// The body has ended. Gives whether there was one.
-    pub(super) fn body_ends(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn body_ends(&mut self) -> Result<bool, Failure> {
         let place = self.place;
         *self = Reader::default();
         match place {
@@ -171,18 +195,22 @@ impl Reader {
             _ => Err(wrong("the body ends in the middle")),
         }
     }
-
-    /// White space means nothing here.
-    fn between(&self) -> bool {
-        !matches!(self.place, Place::InKey | Place::InValue)
-    }
 }
 
 /// The whole of a text that came in pieces, once it has ended; as it stands where it is one.
-fn keep<'k>(kept: &'k mut Vec<u8>, piece: &'k [u8], ended: bool) -> Result<Option<&'k [u8]>, Failure> {
-    if kept.len() + piece.len() > KEPT_MAX {
+fn keep<'k>(
+    kept: &'k mut Vec<u8>,
+    bytes: &'k [u8],
+    from: usize,
+    at: &mut usize,
+    ended: bool,
+) -> Result<Option<&'k [u8]>, Failure> {
+    let room = KEPT_MAX - kept.len();
+    if *at - from > room {
+        *at = from + room + 1;
         return Err(wrong("a field that is too long"));
     }
+    let piece = &bytes[from..*at];
     if ended && kept.is_empty() {
         return Ok(Some(piece));
     }
@@ -200,48 +228,42 @@ impl Nesting {
         Ok(Nesting { scalar, ..Nesting::default() })
     }
 
-    /// How many of these bytes belong to the value, and whether it ends with them.
-    fn scan(&mut self, bytes: &[u8]) -> Result<(usize, bool), Failure> {
-        let mut at = 0;
+    /// Goes on to the end of the value, or of the bytes. Gives whether the value ends there.
+    fn scan(&mut self, bytes: &[u8], at: &mut usize) -> Result<bool, Failure> {
         if self.scalar {
-            let end = bytes.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t'..=b'\r'));
-            return Ok((end.unwrap_or(bytes.len()), end.is_some()));
+            let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t'..=b'\r');
+            let end = bytes[*at..].iter().position(ends);
+            *at = end.map_or(bytes.len(), |end| *at + end);
+            return Ok(end.is_some());
         }
-        while at < bytes.len() {
+        while let Some(&byte) = bytes.get(*at) {
             if self.escaped {
                 self.escaped = false;
-                at += 1;
+                *at += 1;
                 continue;
             }
             if self.string {
-                let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) else {
-                    at = bytes.len();
+                let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[*at..]) else {
+                    *at = bytes.len();
                     break;
                 };
-                at += found + 1;
-                match bytes[at - 1] {
-                    b'\\' => self.escaped = true,
-                    _ => {
-                        self.string = false;
-                        if self.depth == 0 {
-                            return Ok((at, true));
-                        }
-                    }
+                *at += found + 1;
+                self.escaped = bytes[*at - 1] == b'\\';
+                self.string = self.escaped;
+            } else {
+                *at += 1;
+                match byte {
+                    b'"' => self.string = true,
+                    b'[' | b'{' if self.depth == DEPTH_MAX => return Err(wrong("nested too deep")),
+                    b'[' | b'{' => self.depth += 1,
+                    b']' | b'}' => self.depth -= 1,
+                    _ => {}
                 }
-                continue;
             }
-            match bytes[at] {
-                b'"' => self.string = true,
-                b'[' | b'{' if self.depth == DEPTH_MAX => return Err(wrong("nested too deep")),
-                b'[' | b'{' => self.depth += 1,
-                b']' | b'}' => self.depth -= 1,
-                _ => {}
-            }
-            at += 1;
             if self.depth == 0 && !self.string {
-                return Ok((at, true));
+                return Ok(true);
             }
         }
-        Ok((at, false))
+        Ok(false)
     }
 }

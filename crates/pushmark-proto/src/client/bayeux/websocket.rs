@@ -69,22 +69,23 @@ impl WebSocket {
             let mut part = None;
             let context = Context { config, exchange, memory };
             let event = frames.handle_part(context, input, out, |bytes| {
-                let taken = reader.next(bytes, &look)?;
+                let taken = reader.next(bytes, &look);
                 part = taken.part;
-                Ok(taken.len)
+                taken.len
             })?;
             match (event, part) {
                 (Some(Event::Data(bytes)), Some(Part::Data { from })) => {
                     return Ok(Some(Event::Data(&bytes[from..])));
                 }
-                (Some(Event::Data(_)), Some(Part::End)) => {
-                    if let Some(event) = session.message(&mut reader.incoming)? {
-                        return Ok(Some(event));
-                    }
-                }
+                (Some(Event::Data(_)), Some(Part::End)) => match session.message(&mut reader.incoming) {
+                    Ok(Some(event)) => return Ok(Some(event)),
+                    Ok(None) => {}
+                    Err(failure) => return Err(frames.fail(failure, out)),
+                },
+                (Some(Event::Data(_)), Some(Part::Wrong(failure))) => return Err(frames.fail(failure, out)),
                 (Some(Event::Data(_)), None) => {}
                 (Some(Event::MessageEnd), _) => {
-                    reader.body_ends()?;
+                    reader.body_ends().map_err(|failure| frames.fail(failure, out))?;
                 }
                 (event, _) => return Ok(event),
             }
