@@ -3,61 +3,13 @@
 mod common;
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
 
+use common::truth::{Faulty, Truth, faulty};
 use common::{Client, Server, message, sequences, stamps};
 use pushmark_model::stamp::Stamp;
 use pushmark_net::Clock;
 use pushmark_server::{Faults, Options};
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// A server with faults that keeps a truth log.
-struct Faulty {
-    server: Server,
-    truth: PathBuf,
-    _folder: TempDir,
-}
-
-fn faulty(faults: Faults) -> Faulty {
-    let folder = TempDir::new().unwrap();
-    let truth = folder.path().join("truth.csv");
-    let options = Options { faults, truth: Some(truth.clone()), ..Options::default() };
-    Faulty { server: Server::start(options), truth, _folder: folder }
-}
-
-impl Faulty {
-    /// Stops the server and reads its truth log.
-    fn truth(self) -> Truth {
-        self.server.stop();
-        let text = std::fs::read_to_string(&self.truth).unwrap();
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Truth { lines: lines.map(|line| line.split(',').map(str::to_owned).collect()).collect() }
-    }
-}
-
-struct Truth {
-    lines: Vec<Vec<String>>,
-}
-
-impl Truth {
-    fn of(&self, kind: &str) -> impl Iterator<Item = &[String]> {
-        self.lines.iter().filter(move |line| line[0] == kind).map(|line| &line[1..])
-    }
-
-    fn total(&self, name: &str) -> u64 {
-        self.of("total").find(|line| line[0] == name).unwrap()[1].parse().unwrap()
-    }
-
-    /// Instants of the writes of each sequence, µs.
-    fn writes(&self) -> HashMap<u64, Vec<u64>> {
-        let mut writes: HashMap<u64, Vec<u64>> = HashMap::new();
-        for line in self.of("delivery") {
-            writes.entry(line[1].parse().unwrap()).or_default().push(line[3].parse().unwrap());
-        }
-        writes
-    }
-}
 
 /// What five streams saw, what the server says, and what it really did.
 struct Outcome {

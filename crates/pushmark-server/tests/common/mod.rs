@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
 pub mod bayeux;
+pub mod truth;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
-use pushmark_server::{Faults, Options, QueuePolicy, Stop, faults};
+use pushmark_model::units::Nanos;
+use pushmark_server::{Bayeux, Faults, Options, QueuePolicy, Stop, faults};
 
 use super::output::note;
 use crate::exit::{Ending, Exit};
@@ -34,9 +35,37 @@ pub struct ServeArgs {
     /// Write the truth log to this file at the end
     #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,
+    /// What Bayeux clients are advised
+    #[command(flatten)]
+    pub bayeux: BayeuxArgs,
     /// What to do wrong
     #[command(flatten)]
     pub faults: FaultArgs,
+}
+
+/// What Bayeux clients are advised, and how long they are remembered.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Bayeux (/cometd)")]
+pub struct BayeuxArgs {
+    /// How long a connect is held that does not say
+    #[arg(long, default_value = "30s", value_name = "TIME")]
+    pub bayeux_timeout: Nanos,
+    /// How long a client waits between a connect's reply and its next connect
+    #[arg(long, default_value = "0s", value_name = "TIME")]
+    pub bayeux_interval: Nanos,
+    /// How long beyond that a client without a connect is remembered
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub bayeux_max_interval: Nanos,
+}
+
+impl BayeuxArgs {
+    fn options(self) -> Bayeux {
+        Bayeux {
+            timeout_ms: self.bayeux_timeout.0 / 1_000_000,
+            interval_ms: self.bayeux_interval.0 / 1_000_000,
+            max_interval_ms: self.bayeux_max_interval.0 / 1_000_000,
+        }
+    }
 }
 
 /// What to do wrong, and exactly how often.
@@ -94,6 +123,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         queue_max: args.queue_max.max(1),
         queue_policy: args.queue_policy,
         skip_late: args.skip_late,
+        bayeux: args.bayeux.options(),
         truth: args.truth.clone(),
         faults: Faults {
             delay: f.delay.clone(),
