@@ -6,6 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pushmark_proto::client::{Client, Config, CursorSource, Event, Request, Transport};
+use pushmark_proto::fuzzing::bayeux;
 use pushmark_proto::http1::{RequestHead, write};
 use pushmark_proto::websocket::{Decoder, Opcode, Role, encode, handshake};
 
@@ -81,6 +82,20 @@ fn of_polls(config: &Config, answer: &[u8]) -> u64 {
     })
 }
 
+/// Allocations of a Bayeux session that hears the same reply to each of its connects.
+fn of_connects(config: &Config, reply: &str) -> u64 {
+    let mut client = bayeux::begun(config, 3);
+    let (mut out, mut scratch) = (Vec::with_capacity(1 << 10), vec![0; 1 << 14]);
+    let answer = bayeux::answer(config.transport, reply.as_bytes());
+    let held = |client: &Client| client.bayeux().is_some_and(|session| session.is_held());
+    allocations(|| {
+        assert!(held(&client), "a connect is with the server");
+        out.clear();
+        assert_eq!(hear(&mut client, config, &answer, &mut scratch, &mut out), 2);
+        client.write_request(config, &Request::get("/cometd", "h"), &mut out);
+    })
+}
+
 fn upgrade_answer(request: &[u8]) -> Vec<u8> {
     let (head, _) = RequestHead::parse(request).unwrap().unwrap();
     let mut answer = Vec::new();
@@ -124,6 +139,13 @@ fn a_message_costs_no_allocation() {
     let config = Config { conditional: true, ..Config::new(Transport::Poll) };
     let answer = b"HTTP/1.1 200 OK\r\nETag: \"x\"\r\nContent-Length: 5\r\n\r\nhello";
     assert_eq!(of_polls(&config, answer), 0, "poll");
+
+    let reply = r#"[{"channel":"/c0","data":"one \"two\""},{"data":{"three":[3]},"channel":"/c0","id":"9"},
+        {"clientId":"k","advice":{"interval":0,"reconnect":"retry","timeout":30000},
+        "successful":true,"id":"7","ext":{"ack":17},"channel":"/meta/connect"}]"#;
+    for transport in [Transport::Bayeux, Transport::BayeuxWebSocket] {
+        assert_eq!(of_connects(&bayeux::config(transport), reply), 0, "{transport:?}");
+    }
 
     let mut frame = Vec::new();
     encode::frame(&mut frame, Opcode::Binary, &[7; 300], Some([1, 2, 3, 4]));

@@ -88,3 +88,15 @@ pub enum Lane {
     /// What cannot wait for the held connect: publications, the disconnect.
     Command,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_small() {
+        // What a client of the crowd has on the heap, its id and its cookies aside.
+        assert!(size_of::<Polling>() <= 512, "over HTTP {} bytes", size_of::<Polling>());
+        assert!(size_of::<WebSocket>() <= 640, "over a WebSocket {} bytes", size_of::<WebSocket>());
+    }
+}
