@@ -24,6 +24,9 @@ public final class Contract {
     /** What only the server knows: added to the document of {@code /stats}. */
     public interface Facts {
         void describe(Map<String, Object> document) throws Exception;
+
+        /** Whether it hears at once that a client has gone. One that does not cannot count subscribers now. */
+        boolean seesDepartures();
     }
 
     /** {@code stop} is run when somebody asks the server to stop. */
@@ -128,7 +131,7 @@ public final class Contract {
         Map<String, Object> document = Json.object("clock", "monotonic", "grain_us", 1, "emitter", "absolute",
                 "logging", logging, "emitters", emitters.size());
         facts.describe(document);
-        hub.describe(document);
+        hub.describe(document, facts.seesDepartures());
         hub.stats.describe(document);
         return Answer.json(200, document);
     }
@@ -192,11 +195,21 @@ public final class Contract {
             newest = Math.max(newest, publication.cursor);
         }
         String etag = '"' + Long.toString(newest) + '"';
-        boolean unchanged = etag.equals(known);
+        boolean unchanged = known != null && names(known, etag);
         Answer answer = messages(unchanged ? state.without() : state);
         List<String> headers = new ArrayList<>(Arrays.asList(answer.headers));
         Collections.addAll(headers, "ETag", etag);
         return new Answer(unchanged ? 304 : 200, answer.type, answer.body, headers.toArray(new String[0]));
+    }
+
+    /** Whether an If-None-Match names a tag: it is a list, and compares weakly (RFC 9110, section 13.1.2). */
+    private static boolean names(String list, String etag) {
+        for (String name : list.split(",")) {
+            if (name.trim().equals("*") || name.trim().replaceFirst("^W/", "").equals(etag)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private Answer longPoll(Query query, Exchange exchange) throws Exception {

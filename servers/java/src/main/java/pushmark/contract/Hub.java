@@ -192,7 +192,7 @@ final class Hub {
         return new ArrayList<>(listed);
     }
 
-    synchronized void describe(Map<String, Object> document) {
+    synchronized void describe(Map<String, Object> document, boolean seesDepartures) {
         Map<String, Object> now = Json.object();
         for (Transport transport : Transport.values()) {
             now.put(transport.label, (long) transports.getOrDefault(transport, 0));
@@ -200,9 +200,12 @@ final class Hub {
         Map<String, Object> list = Json.object();
         for (Channel channel : channels.values()) {
             if (list.size() < LISTED_MAX) {
-                list.put(channel.name, Json.object("published", channel.published,
-                        "last", channel.last == null ? null : (Object) channel.last.sequence,
-                        "subscribers", (long) channel.subscribers()));
+                Map<String, Object> facts = Json.object("published", channel.published,
+                        "last", channel.last == null ? null : (Object) channel.last.sequence);
+                if (seesDepartures) {
+                    facts.put("subscribers", (long) channel.subscribers());
+                }
+                list.put(channel.name, facts);
             }
         }
         document.put("transports", now);

@@ -54,24 +54,24 @@ final class Instrumented {
     /** The answer to an event: when its emit loop began, and where in it this request stands. */
     byte[] event(Publication publication, int place, int total, long loopBeganUs, int registered) {
         long sentUs = Clock.us();
-        return response(sentUs, registered, "event", Json.object(
+        return Answer.utf8(Json.write(response(sentUs, registered, "event", Json.object(
                 "name", publication.channel,
                 "timings", timings(loopBeganUs, sentUs),
                 "connections", Json.object("total", total, "place", place),
-                "message", new String(publication.message, StandardCharsets.UTF_8)));
+                "message", new String(publication.message, StandardCharsets.UTF_8)))));
     }
 
     /** The answer where no event came in time. */
-    byte[] timedOut(int registered) {
+    Map<String, Object> timedOut(int registered) {
         return response(Clock.us(), registered, "timeout", true);
     }
 
-    private byte[] response(long sentUs, int registered, String key, Object value) {
-        return Answer.utf8(Json.write(Json.object("response", Json.object(
+    private Map<String, Object> response(long sentUs, int registered, String key, Object value) {
+        return Json.object("response", Json.object(
                 key, value,
                 "request", asReceived,
                 "timings", timings(createdUs, sentUs),
-                "connections", Json.object("start", start, "finish", registered)))));
+                "connections", Json.object("start", start, "finish", registered)));
     }
 
     private static Map<String, Object> timings(long createdUs, long sentUs) {

@@ -6,7 +6,7 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /** A server's life, the same for all: options, start, the first line, the stop. */
@@ -39,9 +39,6 @@ public abstract class Server implements Contract.Facts {
     /** Ends it. What was held has had its last words. */
     protected abstract void stop() throws Exception;
 
-    @Override
-    public abstract void describe(Map<String, Object> document) throws Exception;
-
     /** Runs until told to stop. */
     public final void run(String[] arguments) throws Exception {
         if (arguments.length == 1 && arguments[0].equals("--version")) {
@@ -61,6 +58,9 @@ public abstract class Server implements Contract.Facts {
         start(port, scratch);
         Runtime.getRuntime().addShutdownHook(new Thread(this::leave, "leave"));
         System.out.println("http://" + HOST + ":" + port);
+        while (true) {
+            LockSupport.park(this); // some servers' own threads are all daemons
+        }
     }
 
     /** SIGTERM and {@code POST /shutdown} end here; the status is 0 for both (CONTRACT 2.5). */

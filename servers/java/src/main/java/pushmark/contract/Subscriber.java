@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Somebody who hears channels, and what waits to be written to them.
@@ -14,7 +15,7 @@ import java.util.List;
 public final class Subscriber {
     /** Deliveries that wait for a subscriber who does not read; beyond it the oldest gives way (CONTRACT 3.5). */
     static final int OUTBOX_MAX = 1024;
-    /** Bytes that are joined into one write, unless a single message is longer. */
+    /** Bytes that are joined into one write, unless a single message is longer. A stream's messages never are. */
     private static final int WRITE_MAX = 1 << 16;
     private static final byte[] LINE_END = {'\n'};
 
@@ -40,6 +41,8 @@ public final class Subscriber {
     private boolean last;
     /** A long poll's answer belongs to who comes first: a publication, the time-out, the stop. */
     private boolean claimed;
+    /** The last output was taken; it has been written when it is over. */
+    private boolean ended;
     private boolean over;
     private boolean writing;
     private boolean again;
@@ -70,14 +73,14 @@ public final class Subscriber {
         if (transport != Transport.LONG_POLL || !claim()) {
             return;
         }
-        hub.unlist(this);
         hub.stats.add(Stats.LONG_POLL_TIMEOUTS);
         long heldUs = Clock.us() - beganUs;
-        Object document = request != null
+        Map<String, Object> document = request != null
                 ? request.timedOut(hub.requests())
                 : Json.object("timeout", true, "hold_ms", holdMs, "held_us", heldUs);
         // Nothing came since it was registered, so its cursor of then misses nothing.
         finish(Answer.json(200, document, headers(cursor, acknowledgement)));
+        hub.unlist(this);
         wake();
     }
 
@@ -87,12 +90,26 @@ public final class Subscriber {
             claimed = true;
             over = true;
             outbox = null;
+            notifyAll();
         }
         hub.unlist(this);
     }
 
     /** Whether everything was written, or the client has gone. */
     public synchronized boolean isOver() {
+        return over;
+    }
+
+    /** Waits until everything was written, by whichever thread is at it, or {@code ms} have passed. */
+    public synchronized boolean awaitOver(long ms) {
+        long end = System.nanoTime() + ms * 1_000_000;
+        try {
+            for (long left = ms; !over && left > 0; left = (end - System.nanoTime()) / 1_000_000) {
+                wait(left);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         return over;
     }
 
@@ -195,9 +212,9 @@ public final class Subscriber {
     }
 
     /** Takes what is to be written next; null where nothing waits. */
-    public synchronized Output take() {
+    private synchronized Output take() {
         boolean empty = outbox == null || outbox.isEmpty();
-        if (over || head == null && !last && empty) {
+        if (over || ended || head == null && !last && empty) {
             return null;
         }
         boolean whole = head != null && last;
@@ -205,20 +222,27 @@ public final class Subscriber {
         for (int bytes = 0; !empty; empty = outbox.isEmpty()) {
             Output.Frame next = outbox.peekFirst();
             bytes += next.bytes.length;
-            if (bytes > WRITE_MAX && !frames.isEmpty() && !whole) {
+            // What is flushed together is one chunk, and a stream's message is one (CONTRACT 6.4).
+            boolean full = bytes > WRITE_MAX || transport == Transport.STREAM;
+            if (full && !frames.isEmpty() && !whole) {
                 break;
             }
             frames.add(outbox.removeFirst());
         }
         Output output = new Output(head, frames, last && empty);
         head = null;
-        over = output.last;
+        ended = output.last;
         return output;
     }
 
-    /** Counts what was written. */
-    public void written(Output output) {
+    private void written(Output output) {
         hub.stats.add(Stats.DELIVERIES, output.deliveries());
+        if (output.last) {
+            synchronized (this) {
+                over = true;
+                notifyAll();
+            }
+        }
     }
 
     private synchronized boolean goOn() {
@@ -246,7 +270,7 @@ public final class Subscriber {
     }
 
     private synchronized void push(byte[] frame, Publication publication, int max) {
-        if (over) {
+        if (over || ended) {
             return;
         }
         if (outbox == null) {
