@@ -30,6 +30,8 @@ pub enum Purpose {
     Jitter,
     /// Publications whose spread is kept.
     SpreadSample,
+    /// Names, sizes, messages and packets of a conformance check.
+    Check,
 }
 
 /// A generator for one purpose (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).

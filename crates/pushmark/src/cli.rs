@@ -19,6 +19,8 @@ pub struct Cli {
 enum Command {
     /// Run a scenario, observe a URL, or compare every transport on this machine
     Run(Box<cmd::run::RunArgs>),
+    /// Check that a server keeps the contract, clause by clause
+    Check(cmd::check::CheckArgs),
     /// Render the report again, of one run or several
     Report(cmd::report::ReportArgs),
     /// Start the built-in push server
@@ -50,6 +52,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             Command::Run(args) => cmd::run::run(&args),
+            Command::Check(args) => cmd::check::run(&args),
             Command::Report(args) => cmd::report::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),

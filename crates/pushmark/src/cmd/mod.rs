@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+pub mod check;
 pub mod doctor;
 pub mod output;
 pub mod report;

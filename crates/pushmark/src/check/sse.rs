@@ -1,0 +1,62 @@
+//! The event stream of a check: the body of one answer as events.
+
+use pushmark_proto::sse::{Decoder, Event};
+
+use super::outcome::{Step, failed};
+use super::wire::{Piece, Wire};
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Heard {
+    pub(super) id: String,
+    pub(super) data: Vec<u8>,
+}
+
+/// An event stream whose head was read.
+#[derive(Debug)]
+pub(super) struct Events {
+    pub(super) wire: Wire,
+    decoder: Decoder,
+    data: Vec<u8>,
+    /// Chunk bytes that have not been decoded.
+    rest: Vec<u8>,
+}
+
+impl Events {
+    pub(super) fn new(wire: Wire) -> Events {
+        Events { wire, decoder: Decoder::default(), data: Vec::new(), rest: Vec::new() }
+    }
+
+    /// The next event; `None` at the last chunk.
+    pub(super) fn event_or_end(&mut self) -> Step<Option<Heard>> {
+        loop {
+            let mut input = &self.rest[..];
+            let mut heard = None;
+            while heard.is_none() {
+                let event = self.decoder.next(&mut input);
+                match event.map_err(|failure| failed(format!("no event stream: {failure}")))? {
+                    Some(Event::Data(data)) => self.data.extend_from_slice(data),
+                    Some(Event::MessageEnd) => {
+                        let id = self.decoder.last_event_id().to_owned();
+                        heard = Some(Heard { id, data: std::mem::take(&mut self.data) });
+                    }
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+            self.rest = input.to_vec();
+            if heard.is_some() {
+                return Ok(heard);
+            }
+            match self.wire.piece()? {
+                Piece::Chunk(data) => self.rest.extend_from_slice(&data),
+                Piece::End => return Ok(None),
+            }
+        }
+    }
+
+    /// The next event.
+    pub(super) fn event(&mut self) -> Step<Heard> {
+        self.event_or_end()?.ok_or_else(|| failed("the event stream ended"))
+    }
+}

@@ -1,0 +1,175 @@
+//! One case while it runs: how it reaches the server, and what the cases share.
+
+use std::time::{Duration, Instant};
+
+use pushmark_model::stamp::{STAMP_LEN, Scanner, Stamp, write_payload};
+use pushmark_net::Clock;
+use serde_json::Value;
+
+use super::chance::{Chance, encoded};
+use super::outcome::{Miss, Outcome, Step, brief, failed, holds};
+use super::subject::{Instance, Subject};
+use super::wire::{Answer, Journal, PATIENCE, Wire};
+
+/// Bytes that a client who does not read lets the kernel keep.
+pub(super) const SLEEPER_BUFFER: usize = 4096;
+
+/// A case that runs.
+pub(super) struct Trial<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) chance: Chance,
+    pub(super) journal: Journal,
+    /// Where the server of this case is: the subject, or one started for it alone.
+    address: std::net::SocketAddr,
+    /// Names of the emitters it may have set.
+    emitters: Vec<String>,
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(subject: &'a Subject, chance: Chance) -> Trial<'a> {
+        Trial { subject, chance, journal: Journal::default(), address: subject.address, emitters: Vec::new() }
+    }
+
+    /// Goes on only where a clause is offered.
+    pub(super) fn needs(&self, clause: &str) -> Outcome {
+        match self.subject.lacks(clause) {
+            Some(why) => Err(Miss::NotOffered(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a clause is offered.
+    pub(super) fn has(&self, clause: &str) -> bool {
+        self.subject.lacks(clause).is_none()
+    }
+
+    /// Starts a server for this case alone, and talks to it from now on.
+    pub(super) fn fresh(&mut self) -> Step<Box<dyn Instance>> {
+        let Some(launch) = &self.subject.launch else {
+            return Err(Miss::NotOffered("it runs already and is left running".into()));
+        };
+        let instance = launch.launch().map_err(|error| failed(format!("it does not start: {error:#}")))?;
+        self.address = instance.address();
+        Ok(instance)
+    }
+
+    /// Talks to another address from now on.
+    pub(super) fn moves_to(&mut self, address: std::net::SocketAddr) {
+        self.address = address;
+    }
+
+    /// The name of an emitter, which is cleared once the case has ended, however it ends.
+    pub(super) fn emitter(&mut self) -> String {
+        let name = self.chance.channel();
+        self.emitters.push(name.clone());
+        name
+    }
+
+    /// Leaves nothing behind that goes on by itself.
+    pub(super) fn clean(mut self) {
+        for name in std::mem::take(&mut self.emitters) {
+            // One that was never set, or is gone with its server, is as good.
+            let _ = self.ask("DELETE", &format!("/emitters/{name}"), b"");
+        }
+    }
+
+    /// A connection.
+    pub(super) fn connect(&mut self) -> Step<Wire> {
+        Wire::connect(self.address, None, self.chance.fork(), self.journal.clone())
+    }
+
+    /// A connection of a client who is about to stop reading.
+    pub(super) fn connect_sleeper(&mut self) -> Step<Wire> {
+        Wire::connect(self.address, Some(SLEEPER_BUFFER), self.chance.fork(), self.journal.clone())
+    }
+
+    /// One request on a connection of its own.
+    pub(super) fn ask(&mut self, method: &str, target: &str, body: &[u8]) -> Step<Answer> {
+        self.connect()?.ask(method, target, &[], body)
+    }
+
+    /// A GET on a connection of its own.
+    pub(super) fn get(&mut self, target: &str) -> Step<Answer> {
+        self.ask("GET", target, b"")
+    }
+
+    /// A connection on which a subscription was asked for, and the head of the answer.
+    pub(super) fn subscribe(&mut self, target: &str, headers: &[&str]) -> Step<(Wire, Answer)> {
+        let mut wire = self.connect()?;
+        wire.send("GET", target, headers, b"")?;
+        let head = wire.head()?.is(200)?;
+        Ok((wire, head))
+    }
+
+    /// Publishes; the answer's document.
+    pub(super) fn publish(&mut self, channel: &str, message: &[u8]) -> Step<Value> {
+        let target = format!("/publish?channel={}", encoded(channel));
+        self.ask("POST", &target, message)?.is(200)?.json()
+    }
+
+    /// What the server says of itself.
+    pub(super) fn stats(&mut self) -> Step<Value> {
+        self.get("/stats")?.is(200)?.json()
+    }
+
+    /// Asks the server until it says so.
+    pub(super) fn until_stats(&mut self, what: &str, says: impl Fn(&Value) -> bool) -> Step<Value> {
+        let started = Instant::now();
+        loop {
+            let stats = self.stats()?;
+            if says(&stats) {
+                return Ok(stats);
+            }
+            if started.elapsed() > PATIENCE {
+                return Err(failed(format!("/stats never said: {what}; {}", brief(&stats.to_string()))));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The number at a JSON pointer of the statistics; not offered where it is left out.
+    pub(super) fn stat(&self, stats: &Value, pointer: &str) -> Step<u64> {
+        let Some(value) = stats.pointer(pointer) else {
+            return Err(Miss::NotOffered(format!("/stats has no {}", &pointer[1..])));
+        };
+        value.as_u64().ok_or_else(|| failed(format!("{}: {value} where a number is wanted", &pointer[1..])))
+    }
+}
+
+/// Now, as stamps have it.
+pub(super) fn now_us() -> u64 {
+    Clock::now() / 1000
+}
+
+/// A message of that size with a stamp of that sequence.
+pub(super) fn stamped(nonce: u32, publisher: u16, sequence: u64, size: usize) -> Vec<u8> {
+    let now = now_us();
+    let stamp = Stamp { nonce, publisher, channel: 0, sequence, due_us: now, sent_us: now };
+    let mut message = vec![0; size.max(STAMP_LEN)];
+    write_payload(&stamp, &mut message);
+    message
+}
+
+/// All stamps in some bytes.
+pub(super) fn stamps(bytes: &[u8]) -> Vec<Stamp> {
+    let mut found = Vec::new();
+    Scanner::default().scan(bytes, |stamp| found.push(stamp));
+    found
+}
+
+/// The sequences of the stamps in some bytes.
+pub(super) fn sequences(bytes: &[u8]) -> Vec<u64> {
+    stamps(bytes).iter().map(|stamp| stamp.sequence).collect()
+}
+
+/// Fails unless the stamps count up by one from `first`.
+pub(super) fn counts_up(what: &str, sequences: &[u64], first: u64, count: usize) -> Outcome {
+    let wanted = (first..).take(count);
+    holds(sequences.iter().copied().eq(wanted), || {
+        format!(
+            "{what}: {} where {first} to {} is wanted",
+            brief(&format!("{sequences:?}")),
+            first + count as u64 - 1
+        )
+    })
+}
