@@ -104,15 +104,19 @@ impl Shard {
 
     /// CONTRACT 5: sets or changes an emitter.
     fn set_emitter(&mut self, name: &str, spec: &EmitterSpec) -> Result<Value, Refusal> {
+        if let Some(channel) = spec.channels.iter().find(|channel| !is_channel_name(channel)) {
+            return Err(Refusal::new(400, format!("channels: no such name: {channel:?}")));
+        }
+        let now_us = Clock::now() / 1000;
+        let follow = |ids: &[u32]| Emitter::new(spec, ids, now_us).map_err(|why| Refusal::new(400, why));
+        // Looked at before its channels are mentioned: a refusal registers none (2.0).
+        follow(&vec![0; spec.channels.len()])?;
         let full = |_| Refusal::new(503, "too many channels");
         let mut ids = Vec::with_capacity(spec.channels.len());
         for channel in &spec.channels {
-            if !is_channel_name(channel) {
-                return Err(Refusal::new(400, format!("channels: no such name: {channel:?}")));
-            }
             ids.push(self.channels.id(channel, &self.shared.hub).map_err(full)?);
         }
-        let emitter = Emitter::new(spec, &ids, Clock::now() / 1000).map_err(|why| Refusal::new(400, why))?;
+        let emitter = follow(&ids)?;
         let start_us = emitter.start_us();
         let Some(changed) = self.shared.emitters().set(name, emitter) else {
             return Err(Refusal::new(503, format!("there are {EMITTERS_MAX} emitters already")));
