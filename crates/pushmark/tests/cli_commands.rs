@@ -37,47 +37,6 @@ fn the_schema_is_one_that_editors_read() {
     }
 }
 
-#[test]
-fn servers_are_listed_with_what_they_lack() {
-    let tool = Tool::new();
-    let list = tool.run(&["servers", "list"]).expect(0).out;
-    assert!(list.contains("builtin  ready: pushmark "), "{list}");
-    assert!(list.contains("poll, long-poll, stream, sse, websocket"), "{list}");
-    let rows: Value =
-        serde_json::from_str(&tool.run(&["servers", "list", "--format", "json"]).expect(0).out).unwrap();
-    assert_eq!(rows[0]["name"], "builtin");
-    assert_eq!(rows[0]["ready"], true);
-
-    // A registry of this test's own: what is missing, and what has to be built, by its own commands.
-    let text = std::fs::read_to_string(tool::servers().join("servers.toml")).unwrap();
-    let contract = &text[..text.find("[[server]]").unwrap()];
-    std::fs::create_dir_all(tool.path("own/made")).unwrap();
-    tool.write(
-        "own/servers.toml",
-        &format!(
-            "{contract}[[server]]\nname = \"absent\"\ntransports = [\"sse\"]\ncontract = true\nrun = [\"x\"]\nneeds = [\"no-such-program\"]\n\
-             [[server]]\nname = \"made\"\nfolder = \"made\"\ntransports = [\"sse\"]\ncontract = true\n\
-             build = [\"sh\", \"-c\", \"echo made 1.0 > made\"]\nversion = [\"cat\", \"made\"]\nclean = [\"rm\", \"made\"]\n\
-             run = [\"{{pushmark}}\", \"serve\", \"--port\", \"{{port}}\"]\n\
-             [[server]]\nname = \"cracked\"\ntransports = [\"sse\"]\ncontract = true\nrun = [\"x\"]\nbuild = [\"false\"]\n"
-        ),
-    );
-    let own = |arguments: &[&str]| tool.run(&[arguments, &["--servers", "own"]].concat());
-    let list = own(&["servers", "list"]).expect(0).out;
-    assert!(list.contains("absent   missing: no-such-program"), "{list}");
-    assert!(list.contains("made     not built: pushmark servers build made"), "{list}");
-    own(&["servers", "start", "absent"])
-        .expect(3)
-        .says(&["absent cannot be started here", "no-such-program"]);
-    own(&["servers", "start", "made"]).expect(3).says(&["servers build made"]);
-    own(&["servers", "build", "made"]).expect(0);
-    assert!(own(&["servers", "list"]).expect(0).out.contains("made     ready: made 1.0"));
-    own(&["servers", "clean", "made"]).expect(0);
-    assert!(own(&["servers", "list"]).expect(0).out.contains("not built"));
-    own(&["servers", "build", "cracked"]).expect(3).says(&["cracked: false failed"]);
-    own(&["servers", "build", "mate"]).expect(2).says(&["mate", "did you mean `made`?"]);
-}
-
 /// Starts a server in the foreground, uses it, ends it as a terminal would.
 fn foreground(name: &str, publish: &str) {
     let tool = Tool::new();

@@ -1,17 +1,18 @@
 //! `pushmark servers list|build|start|clean`: the reference servers of `servers.toml`.
 
+mod list;
+
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use serde_json::json;
 
 use super::output::{Format, note, print};
 use super::run::usage;
 use crate::exit::{Ending, Exit};
-use crate::server::needs::search_path;
+use crate::server::build;
 use crate::server::port::free_port;
 use crate::server::registry::{Filling, Registry, Server};
 
@@ -34,10 +35,13 @@ pub enum Action {
         /// What stdout is
         #[arg(long, value_enum, default_value_t)]
         format: Format,
+        /// Ask each that can run for its version
+        #[arg(long)]
+        versions: bool,
     },
-    /// Build servers that have to be built
+    /// Build servers; what is built already and has not changed is left alone
     Build {
-        /// Their names; none: all that can be built
+        /// Their names; none: all that can be built here
         names: Vec<String>,
     },
     /// Start one in the foreground, until Ctrl-C
@@ -47,6 +51,9 @@ pub enum Action {
         /// The port; without it a free one
         #[arg(short, long)]
         port: Option<u16>,
+        /// A flag of its row, such as heap=1g
+        #[arg(long = "flag", value_name = "NAME=VALUE")]
+        flags: Vec<String>,
         /// More arguments for its command
         #[arg(last = true)]
         args: Vec<String>,
@@ -61,152 +68,128 @@ pub enum Action {
 /// Runs the command.
 ///
 /// # Errors
-/// A name that is none (2), a command that fails (3).
+/// A name that is none (2), a command that fails (3), something missing on this machine (4).
 pub fn run(args: &ServersArgs) -> anyhow::Result<Exit> {
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
     match &args.action {
-        Action::List { format } => print(&list(&registry, *format)?)?,
-        Action::Build { names } => chores(&registry, names, "build", |server| &server.build)?,
-        Action::Start { name, port, args } => start(&registry, name, *port, args)?,
-        Action::Clean { names } => chores(&registry, names, "clean", |server| &server.clean)?,
+        Action::List { format, versions } => print(&list::list(&registry, *format, *versions)?)?,
+        Action::Build { names } => return build_all(&registry, names),
+        Action::Start { name, port, flags, args } => start(&registry, name, *port, flags, args)?,
+        Action::Clean { names } => clean_all(&registry, names)?,
     }
     Ok(Exit::Pass)
 }
 
-/// Whether a server can be started here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    /// It can; what it says of its version.
-    Ready(String),
-    /// These programs are not to be found.
-    Missing(Vec<String>),
-    /// It has to be built first.
-    NotBuilt,
-    /// Its version command fails: why.
-    Broken(String),
-}
-
-impl State {
-    fn of(server: &Server, registry: &Registry) -> anyhow::Result<State> {
-        let missing: Vec<String> =
-            registry.missing(server).into_iter().map(|(name, _)| name.to_owned()).collect();
-        if !missing.is_empty() {
-            return Ok(State::Missing(missing));
-        }
-        if server.version.is_empty() {
-            return Ok(State::Ready(String::new()));
-        }
-        let answer = command(&server.version, server, registry, 0)?.stdin(Stdio::null()).output();
-        Ok(match answer {
-            Ok(answer) if answer.status.success() => {
-                let said = [answer.stdout, answer.stderr].concat();
-                State::Ready(first_line(&String::from_utf8_lossy(&said)))
-            }
-            _ if !server.build.is_empty() => State::NotBuilt,
-            Ok(answer) => State::Broken(first_line(&String::from_utf8_lossy(&answer.stderr))),
-            Err(error) => State::Broken(error.to_string()),
-        })
-    }
-
-    fn words(&self, name: &str) -> String {
-        match self {
-            State::Ready(version) if version.is_empty() => "ready".to_owned(),
-            State::Ready(version) => format!("ready: {version}"),
-            State::Missing(programs) => format!("missing: {}", programs.join(", ")),
-            State::NotBuilt => format!("not built: pushmark servers build {name}"),
-            State::Broken(why) => format!("does not start: {why}"),
-        }
-    }
-}
-
-fn list(registry: &Registry, format: Format) -> anyhow::Result<String> {
-    let mut rows = Vec::new();
-    for server in registry.servers() {
-        rows.push((server, State::of(server, registry)?));
-    }
-    if format == Format::Json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(server, state)| {
-                json!({
-                    "name": server.name,
-                    "generation": server.generation,
-                    "architecture": server.architecture.map(|a| a.name()),
-                    "transports": server.transports,
-                    "contract": server.contract,
-                    "ready": matches!(state, State::Ready(_)),
-                    "state": state.words(&server.name),
-                })
-            })
-            .collect();
-        return Ok(format!("{:#}\n", json!(rows)));
-    }
-    let wide = rows.iter().map(|(server, _)| server.name.len()).max().unwrap_or(0).max(4);
-    let mut text = String::new();
-    for (server, state) in rows {
-        let transports: Vec<&str> = server.transports.iter().map(|t| t.name()).collect();
-        text.push_str(&format!("{:wide$}  {}\n", server.name, state.words(&server.name)));
-        text.push_str(&format!("{:wide$}  {}\n", "", transports.join(", ")));
-        if let Some(architecture) = server.architecture {
-            text.push_str(&format!("{:wide$}  {}\n", "", architecture.name()));
-        }
-    }
-    Ok(text)
-}
-
-/// Runs one kind of command for the servers named, or for all that have one.
-fn chores(
-    registry: &Registry,
-    names: &[String],
-    what: &str,
-    of: fn(&Server) -> &Vec<String>,
-) -> anyhow::Result<()> {
-    let named: Vec<&Server> = match names {
-        [] => registry.servers().iter().filter(|server| !of(server).is_empty()).collect(),
-        names => names.iter().map(|name| find(registry, name)).collect::<anyhow::Result<_>>()?,
-    };
-    for server in named {
-        if of(server).is_empty() {
-            note(&format!("{}: nothing to {what}", server.name));
+/// Builds those named, or all that this machine can build.
+fn build_all(registry: &Registry, names: &[String]) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Pass;
+    for server in chosen(registry, names, |server| &server.build)? {
+        if server.build.is_empty() {
+            note(&format!("{}: nothing to build", server.name));
             continue;
         }
-        let status = command(of(server), server, registry, 0)?.status();
-        let why = match status {
-            Ok(status) if status.success() => continue,
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        };
-        let text = format!("{}: {} failed: {why}", server.name, of(server).join(" "));
-        return Err(Ending::error(Exit::Unreachable, text));
+        // Asked for all, what cannot be had here is passed over; one that fails stops no other.
+        if let (true, Some(missing)) = (names.is_empty(), build::missing(registry, server)) {
+            note(&format!("{}: passed over: {}", server.name, missing.replace('\n', "; ")));
+            continue;
+        }
+        match build::ensure(registry, server, &mut note) {
+            Ok(true) => {}
+            Ok(false) => note(&format!("{}: built already", server.name)),
+            Err(error) => {
+                super::output::complain(&format!("{error:#}"));
+                exit = exit.worst(Ending::exit_of(&error));
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn clean_all(registry: &Registry, names: &[String]) -> anyhow::Result<()> {
+    for server in chosen(registry, names, |server| &server.clean)? {
+        if server.clean.is_empty() {
+            note(&format!("{}: nothing to clean", server.name));
+        } else {
+            build::clean(registry, server, &mut note)?;
+        }
     }
     Ok(())
 }
 
-/// Becomes the server: signals and output are its own. Returns only where it cannot start.
-fn start(registry: &Registry, name: &str, port: Option<u16>, extra: &[String]) -> anyhow::Result<()> {
-    let server = find(registry, name)?;
-    let state = State::of(server, registry)?;
-    if !matches!(state, State::Ready(_)) {
-        let text = format!("{name} cannot be started here: {}", state.words(name));
-        return Err(Ending::error(Exit::Unreachable, text));
+/// The servers named, or all that have a command of this sort, one of several that share it.
+fn chosen<'r>(
+    registry: &'r Registry,
+    names: &[String],
+    of: fn(&Server) -> &Vec<String>,
+) -> anyhow::Result<Vec<&'r Server>> {
+    if !names.is_empty() {
+        return names.iter().map(|name| find(registry, name)).collect();
     }
+    let mut chosen: Vec<&Server> = Vec::new();
+    for server in registry.servers().iter().filter(|server| !of(server).is_empty()) {
+        if !chosen.iter().any(|other| other.folder == server.folder && of(other) == of(server)) {
+            chosen.push(server);
+        }
+    }
+    Ok(chosen)
+}
+
+/// Becomes the server: signals and output are its own. Returns only where it cannot start.
+fn start(
+    registry: &Registry,
+    name: &str,
+    port: Option<u16>,
+    flags: &[String],
+    extra: &[String],
+) -> anyhow::Result<()> {
+    let server = find(registry, name)?;
+    let flags = flags_of(registry, server, flags)?;
+    build::ensure(registry, server, &mut note)?;
     let port = match port {
         Some(port) => port,
         None => free_port().context("a port for the server")?,
     };
+    let own = std::env::current_exe().context("the path of this program")?;
+    let log = match server.run.iter().chain(&registry.jvm().arguments).any(|word| word.contains("{log}")) {
+        true => build::foreground_logs(registry, server)?,
+        false => PathBuf::new(),
+    };
+    let filling = Filling { pushmark: &own, port: Some(port), log: Some(&log), flags: &flags };
+    let words = registry.command(server, &server.run, &filling)?;
+    let mut command = build::in_folder(registry, server, &words)?;
     let endpoints = registry.endpoints(server);
     note(&format!("{name} on port {port}; Ctrl-C ends it"));
     for transport in endpoints.subscribe.transports() {
         let url = endpoints.subscribe.of(transport).map_or("", |template| &template.url);
-        note(&format!("  {:9}  {}", transport.name(), with_port(url, port)));
+        note(&format!("  {:16}  {}", transport.name(), with_port(url, port)));
     }
     if let Some(publish) = &endpoints.publish {
-        note(&format!("  publish    {} {}", publish.method, with_port(&publish.url, port)));
+        note(&format!("  {:16}  {} {}", "publish", publish.method, with_port(&publish.url, port)));
     }
     // Its own limit, not a shell's habit of 1,024, decides how many it can hold.
     let _ = pushmark_net::limits::raise_open_files();
-    let error = command(&server.run, server, registry, port)?.args(extra).exec();
-    Err(Ending::error(Exit::Unreachable, format!("{name}: {} does not start: {error}", server.run.join(" "))))
+    let error = command.args(extra).exec();
+    Err(Ending::error(Exit::Unreachable, format!("{name}: {} does not start: {error}", words.join(" "))))
+}
+
+/// `heap=1g`, one of the row's.
+fn flags_of(
+    registry: &Registry,
+    server: &Server,
+    given: &[String],
+) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut flags = BTreeMap::new();
+    for text in given {
+        let Some((name, value)) = text.split_once('=') else {
+            let text = format!("--flag {text}: expected NAME=VALUE, such as heap=1g");
+            return Err(Ending::error(Exit::Usage, text));
+        };
+        if !server.flags.contains_key(name) {
+            return Err(told(&registry.unknown_flag("flag", server, name)));
+        }
+        flags.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(flags)
 }
 
 /// The port filled in; what only a run knows stays as it is written.
@@ -215,30 +198,11 @@ fn with_port(url: &str, port: u16) -> String {
 }
 
 fn find<'r>(registry: &'r Registry, name: &str) -> anyhow::Result<&'r Server> {
-    registry.find(name).ok_or_else(|| {
-        let error = registry.unknown("name", name);
-        let advice: Vec<String> = std::iter::once(error.label()).chain(error.advice()).collect();
-        Ending::error(Exit::Usage, format!("{error}: {}", advice.join("; ")))
-    })
+    registry.find(name).ok_or_else(|| told(&registry.unknown("name", name)))
 }
 
-/// A command of a server, in its folder, with daemons in reach.
-fn command(words: &[String], server: &Server, registry: &Registry, port: u16) -> anyhow::Result<Command> {
-    let own = std::env::current_exe().context("the path of this program")?;
-    let none = std::collections::BTreeMap::new();
-    let log = std::env::temp_dir();
-    let filling = Filling { pushmark: &own, port: Some(port), log: Some(&log), flags: &none };
-    let words = registry.command(server, words, &filling)?;
-    let (program, arguments) =
-        words.split_first().with_context(|| format!("{} has no command", server.name))?;
-    let mut command = Command::new(program);
-    command.args(arguments).env("PATH", search_path());
-    if let Some(folder) = registry.folder_of(server) {
-        command.current_dir(folder);
-    }
-    Ok(command)
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+/// An error of the command line, on one line.
+fn told(error: &pushmark_model::scenario::ScenarioError) -> anyhow::Error {
+    let advice: Vec<String> = std::iter::once(error.label()).chain(error.advice()).collect();
+    Ending::error(Exit::Usage, format!("{error}: {}", advice.join("; ")))
 }

@@ -64,10 +64,7 @@ impl Logs {
 
     /// The last lines of its output that are not blank.
     pub fn last_lines(&self) -> Vec<String> {
-        let bytes = tail(&self.folder.join(OUTPUT), TAIL_BYTES).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        lines[lines.len().saturating_sub(LINES)..].iter().map(|line| (*line).to_owned()).collect()
+        last_lines(&self.folder.join(OUTPUT), LINES)
     }
 
     /// The end of every file, by name; empty ones are left out.
@@ -90,6 +87,14 @@ impl Drop for Logs {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// The last lines of a file that are not blank, at most so many; none where it cannot be read.
+pub fn last_lines(path: &Path, lines_max: usize) -> Vec<String> {
+    let bytes = tail(path, TAIL_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(lines_max)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
 fn tail(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {

@@ -1,9 +1,11 @@
 //! Servers that pushmark knows how to start.
 
+pub mod build;
 mod check;
 pub mod cpus;
 pub mod http;
 pub mod jdk;
+mod keeper;
 pub mod logs;
 pub mod needs;
 pub mod port;

@@ -115,16 +115,18 @@ pub fn built(registry: &Registry, server: &Server) -> anyhow::Result<Built> {
     })
 }
 
-/// Keeps that a server was built of what is there now.
-///
-/// # Errors
-/// As for [`digest`], and a state folder that cannot be written.
-pub fn record_build(registry: &Registry, server: &Server, summary: &str) -> anyhow::Result<()> {
-    write(&build_place(registry, server), &Record::now(build_digest(registry, server)?, summary))
+/// Keeps that a server was built of what had this digest when its build began.
+pub(super) fn record_build(
+    registry: &Registry,
+    server: &Server,
+    digest: String,
+    summary: &str,
+) -> anyhow::Result<()> {
+    write(&build_place(registry, server), &Record::now(digest, summary))
 }
 
 /// Forgets a build.
-pub fn forget_build(registry: &Registry, server: &Server) {
+pub(super) fn forget_build(registry: &Registry, server: &Server) {
     // One that cannot be removed is stale once what it left is gone.
     let _ = fs::remove_file(build_place(registry, server));
 }
@@ -148,7 +150,8 @@ fn build_place(registry: &Registry, server: &Server) -> PathBuf {
     place(registry, &format!("{}.json", builder(registry, server).name))
 }
 
-fn build_digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
+/// The digest of what a build is made of: its command and the sources.
+pub(super) fn build_digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
     let mut sum = Sha1::new();
     sum.update(json!([server.build, server.built]).to_string().as_bytes());
     add_sources(registry, server, &mut sum)?;
@@ -159,8 +162,9 @@ fn build_digest(registry: &Registry, server: &Server) -> anyhow::Result<String> 
 fn add_sources(registry: &Registry, server: &Server, sum: &mut Sha1) -> anyhow::Result<()> {
     let (Some(root), Some(own)) = (registry.folder(), &server.folder) else { return Ok(()) };
     let mut files = Vec::new();
+    let made: Vec<PathBuf> = server.built.iter().map(|path| root.join(own).join(path)).collect();
     for part in std::iter::once(own).chain(&server.inputs) {
-        find_files(&root.join(part), &mut files)
+        find_files(&root.join(part), &made, &mut files)
             .with_context(|| format!("{}: {} cannot be read", server.name, root.join(part).display()))?;
     }
     files.sort();
@@ -172,7 +176,11 @@ fn add_sources(registry: &Registry, server: &Server, sum: &mut Sha1) -> anyhow::
     Ok(())
 }
 
-fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// The files below a path; not what a build `made`.
+fn find_files(path: &Path, made: &[PathBuf], files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if made.iter().any(|made| made == path) {
+        return Ok(());
+    }
     let data = fs::symlink_metadata(path)?;
     if data.is_file() && path.extension().is_none_or(|ending| ending != "md") {
         files.push(path.to_owned());
@@ -184,7 +192,7 @@ fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             if !PASSED_OVER.iter().any(|name| entry.file_name() == *name) {
-                find_files(&entry.path(), files)?;
+                find_files(&entry.path(), made, files)?;
             }
         }
     }

@@ -291,6 +291,11 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Whether a process has ended; one that nobody has waited for yet has.
+pub fn is_gone(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+}
+
 /// The number at a JSON pointer.
 #[track_caller]
 pub fn number(value: &Value, pointer: &str) -> f64 {
