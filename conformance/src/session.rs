@@ -192,6 +192,7 @@ fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Hear
         Event::Comment => Heard::Comment,
         Event::Pong => Heard::Pong,
         Event::Closed { code } => Heard::Closed(code),
+        Event::Published { .. } | Event::Forgotten => return None,
     })
 }
 
