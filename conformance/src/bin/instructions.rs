@@ -15,7 +15,8 @@ use pushmark_proto::websocket::{Decoder, Opcode, Role, encode};
 /// Name, and what runs it so many times.
 type Machine = (&'static str, fn(u64));
 
-const MACHINES: [Machine; 10] = [
+const MACHINES: [Machine; 11] = [
+    ("client_bayeux", client_bayeux),
     ("client_sse", |n| lasting(n, Transport::Sse, "text/event-stream", &sse_chunk())),
     ("client_stream", |n| lasting(n, Transport::Stream, "text/plain", &chunk(&payload()))),
     ("client_websocket", client_websocket),
@@ -136,6 +137,33 @@ fn polling(count: u64, transport: Transport, answer: &str) {
         out.clear();
         client.write_request(&config, &Request::get("/poll?channel=a", "127.0.0.1:9001"), &mut out);
         pull(&mut client, &config, answer.as_bytes(), &mut scratch, &mut out);
+    }
+}
+
+/// A connect, and the event that comes with its reply.
+fn client_bayeux(count: u64) {
+    let config = Config::new(Transport::Bayeux);
+    let mut client = Client::new(&config, 1);
+    let (mut scratch, mut out) = (vec![0; 4096], Vec::new());
+    let mut round = |answer: &str| {
+        let request = Request { body: br#"["/a"]"#, ..Request::get("/cometd", "127.0.0.1:9001") };
+        out.clear();
+        client.write_request(&config, &request, &mut out);
+        pull(&mut client, &config, answer.as_bytes(), &mut scratch, &mut out);
+    };
+    let answer = |messages: &str| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json;charset=utf-8\r\nContent-Length: ";
+        format!("{head}{}\r\n\r\n{messages}", messages.len())
+    };
+    round(&answer(r#"[{"channel":"/meta/handshake","successful":true,"clientId":"0123456789abcdef"}]"#));
+    round(&answer(r#"[{"channel":"/meta/connect","successful":true}]"#));
+    round(&answer(r#"[{"channel":"/meta/subscribe","successful":true}]"#));
+    let data = String::from_utf8(payload()).expect("a stamp is ASCII");
+    let reply = answer(&format!(
+        r#"[{{"channel":"/a","data":"{data}"}},{{"channel":"/meta/connect","id":"77","successful":true}}]"#
+    ));
+    for _ in 0..count {
+        round(&reply);
     }
 }
 
