@@ -1,17 +1,21 @@
 //! One client of the crowd: its session, its connection if it has one, and where it stands.
 //!
-//! Between messages it owns no buffer: `carry`, `out` and the scanner's tail are empty vectors
-//! unless a message is split over two reads or a write did not fit.
+//! Between messages it owns no buffer: those of a line are empty vectors unless a message is
+//! split over two reads or a write did not fit, and a second line is boxed while it is open.
 
 use pushmark_model::stamp::Scanner;
 use pushmark_net::{Link, Nanos};
-use pushmark_proto::client::{Client, Config};
+use pushmark_proto::client::{Client, Config, Lane};
 use pushmark_proto::json_pointer::Scan;
 
-/// Where a client stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use crate::publisher::Job;
+use crate::token::{self, Owner};
+
+/// Where a line stands; that of the first line is where its client stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Its turn in the ramp has not come.
+    /// Its turn in the ramp has not come; nobody needs it yet.
+    #[default]
     Waiting,
     /// The TCP handshake goes on.
     Connecting,
@@ -28,10 +32,9 @@ pub(crate) enum Phase {
 /// No instant.
 pub(crate) const NEVER: Nanos = Nanos::MAX;
 
-/// One client.
+/// One connection of a client, and what goes on over it.
 #[derive(Debug)]
-pub(crate) struct Conn {
-    pub(crate) client: Client,
+pub(crate) struct Line {
     pub(crate) link: Option<Link>,
     /// Bytes of an incomplete unit, to be given again in front of the next.
     pub(crate) carry: Vec<u8>,
@@ -40,26 +43,12 @@ pub(crate) struct Conn {
     pub(crate) scanner: Scanner,
     /// The search for the target's own timestamp in the present message.
     pub(crate) own_stamp: Option<Box<Scan>>,
-    /// When this attempt was due.
-    pub(crate) due_ns: Nanos,
-    /// When the last request was written.
-    pub(crate) asked_ns: Nanos,
-    /// When the last message or answer was complete; 0: none yet.
-    pub(crate) heard_ns: Nanos,
     /// When patience ends.
     pub(crate) give_up_ns: Nanos,
-    /// When it polls, or tries again, next.
-    pub(crate) next_ns: Nanos,
-    /// Present gap between polls (adaptive polling changes it).
-    pub(crate) interval_ns: Nanos,
     /// Sent instant of the newest stamp in this answer, µs.
     pub(crate) newest_sent_us: u64,
-    /// Its number in the plan.
-    pub(crate) number: u32,
-    /// Counts its connections; what carries an older number is stale.
+    /// Number of the connection among the client's own; what carries another is stale.
     pub(crate) generation: u32,
-    /// Pause the server asked for before a reconnection.
-    pub(crate) retry_ms: u32,
     /// Stamps in the present message or answer.
     pub(crate) stamps: u16,
     /// The first of them (channel, sequence), and the others: one that comes twice in a message
@@ -68,78 +57,154 @@ pub(crate) struct Conn {
     pub(crate) more_stamps: Vec<(u32, u32)>,
     /// Of them new.
     pub(crate) news: u16,
-    /// Attempts since it last stood.
-    pub(crate) attempts: u8,
     pub(crate) phase: Phase,
-    pub(crate) subscribed: bool,
-    pub(crate) ever_subscribed: bool,
     /// A byte came on this connection.
     pub(crate) answered: bool,
     /// An answer was complete on this connection before: it is being reused.
     pub(crate) reused: bool,
-    /// Its socket carries kernel receive stamps.
-    pub(crate) stamped: bool,
     /// The poller watches for room to write.
     pub(crate) writing: bool,
-    /// The server said not to come back.
-    pub(crate) dismissed: bool,
     /// The present message is the one that said that the subscription stands.
     pub(crate) greeting: bool,
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line {
+            link: None,
+            carry: Vec::new(),
+            out: Vec::new(),
+            scanner: Scanner::default(),
+            own_stamp: None,
+            give_up_ns: NEVER,
+            newest_sent_us: 0,
+            generation: 0,
+            stamps: 0,
+            first_stamp: (0, 0),
+            more_stamps: Vec::new(),
+            news: 0,
+            phase: Phase::default(),
+            answered: false,
+            reused: false,
+            writing: false,
+            greeting: false,
+        }
+    }
+}
+
+/// The second line of a Bayeux client, and what it is there for.
+#[derive(Debug, Default)]
+pub(crate) struct Side {
+    pub(crate) line: Line,
+    /// Publications that wait for it.
+    pub(crate) jobs: Vec<Job>,
+    /// Publications that are written and not yet answered.
+    pub(crate) unanswered: u32,
+    /// Since when it has nothing to do.
+    pub(crate) idle_since_ns: Nanos,
+    /// It waits for its turn to open.
+    pub(crate) queued: bool,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    pub(crate) client: Client,
+    /// The connection at hand: the first, but while [`Conn::turn_to`] has the second in its place.
+    pub(crate) line: Line,
+    /// The other one.
+    pub(crate) side: Option<Box<Side>>,
+    /// Which of them is at hand.
+    pub(crate) lane: Lane,
+    /// When this attempt was due.
+    pub(crate) due_ns: Nanos,
+    /// When the last request was written.
+    pub(crate) asked_ns: Nanos,
+    /// When the last message or answer was complete; 0: none yet.
+    pub(crate) heard_ns: Nanos,
+    /// When it polls, or tries again, next.
+    pub(crate) next_ns: Nanos,
+    /// Present gap between polls (adaptive polling changes it).
+    pub(crate) interval_ns: Nanos,
+    /// Its number in the plan.
+    pub(crate) number: u32,
+    /// Connections so far.
+    generations: u32,
+    /// Pause the server asked for before a reconnection.
+    pub(crate) retry_ms: u32,
+    /// Attempts since it last stood.
+    pub(crate) attempts: u8,
+    pub(crate) subscribed: bool,
+    pub(crate) ever_subscribed: bool,
+    /// Its socket carries kernel receive stamps.
+    pub(crate) stamped: bool,
+    /// The server said not to come back.
+    pub(crate) dismissed: bool,
+    /// What was asked last is a connect that the server holds (Bayeux).
+    pub(crate) held: bool,
 }
 
 impl Conn {
     pub(crate) fn new(config: &Config, seed: u64, number: u32, stamped: bool) -> Conn {
         Conn {
             client: Client::new(config, seed),
-            link: None,
-            carry: Vec::new(),
-            out: Vec::new(),
-            scanner: Scanner::default(),
-            own_stamp: None,
+            line: Line::default(),
+            side: None,
+            lane: Lane::Connect,
             due_ns: 0,
             asked_ns: 0,
             heard_ns: 0,
-            give_up_ns: NEVER,
             next_ns: NEVER,
             interval_ns: 0,
-            newest_sent_us: 0,
             number,
-            generation: 0,
+            generations: 0,
             retry_ms: 0,
-            stamps: 0,
-            first_stamp: (0, 0),
-            more_stamps: Vec::new(),
-            news: 0,
             attempts: 0,
-            phase: Phase::Waiting,
             subscribed: false,
             ever_subscribed: false,
-            answered: false,
-            reused: false,
             stamped,
-            writing: false,
             dismissed: false,
-            greeting: false,
+            held: false,
         }
     }
 
-    /// The connection is gone; the session stays.
+    /// Puts this lane's connection at hand; gives which one was. All that reads and writes then
+    /// works on it.
+    pub(crate) fn turn_to(&mut self, lane: Lane) -> Lane {
+        let before = self.lane;
+        if before != lane {
+            if self.side.is_none() {
+                let generation = self.next_generation();
+                self.side.get_or_insert_default().line.generation = generation;
+            }
+            let side = self.side.as_mut().expect("just made");
+            std::mem::swap(&mut self.line, &mut side.line);
+            self.lane = lane;
+        }
+        before
+    }
+
+    /// The token of the connection at hand.
+    pub(crate) fn token(&self, index: u32) -> u64 {
+        let owner = match self.lane {
+            Lane::Connect => Owner::Client,
+            Lane::Command => Owner::Side,
+        };
+        token::pack(owner, self.line.generation, index)
+    }
+
+    /// The connection at hand is gone; the session stays.
     pub(crate) fn forget_link(&mut self) -> Option<Link> {
-        self.generation = (self.generation + 1) & crate::token::GENERATIONS;
-        self.client.connection_lost();
-        self.carry = Vec::new();
-        self.out = Vec::new();
-        self.scanner.reset();
-        self.own_stamp = None;
-        self.give_up_ns = NEVER;
-        self.answered = false;
-        self.reused = false;
-        self.writing = false;
-        self.greeting = false;
-        self.stamps = 0;
-        self.more_stamps = Vec::new();
-        self.news = 0;
-        self.link.take()
+        self.client.lane_lost(self.lane);
+        let (generation, phase) = (self.next_generation(), self.line.phase);
+        let newest_sent_us = self.line.newest_sent_us;
+        let line = Line { generation, phase, newest_sent_us, ..Line::default() };
+        std::mem::replace(&mut self.line, line).link
+    }
+
+    fn next_generation(&mut self) -> u32 {
+        self.generations = (self.generations + 1) & token::GENERATIONS;
+        self.generations
     }
 }
 
@@ -151,14 +216,31 @@ mod tests {
     #[test]
     fn an_idle_client_is_small_and_owns_no_buffer() {
         let conn = Conn::new(&Config::new(Transport::WebSocket), 1, 0, false);
+        let line = &conn.line;
         assert_eq!(
-            conn.carry.capacity()
-                + conn.out.capacity()
-                + conn.more_stamps.capacity()
-                + conn.scanner.pending(),
+            line.carry.capacity()
+                + line.out.capacity()
+                + line.more_stamps.capacity()
+                + line.scanner.pending(),
             0
         );
+        assert!(conn.side.is_none());
         // With 56 bytes of accounts a subscription, well below the 1 KiB of the promise.
         assert!(size_of::<Conn>() <= 512, "{} bytes", size_of::<Conn>());
+    }
+
+    #[test]
+    fn the_second_line_has_its_own_state_and_its_own_token() {
+        let mut conn = Conn::new(&Config::new(Transport::Bayeux), 1, 0, false);
+        conn.line.carry = vec![1];
+        let first = conn.token(7);
+        assert_eq!(conn.turn_to(Lane::Command), Lane::Connect);
+        assert!(conn.line.carry.is_empty());
+        assert_ne!(conn.token(7), first);
+        let second = conn.token(7);
+        conn.forget_link();
+        assert_ne!(conn.token(7), second, "what the old connection has to say is stale");
+        assert_eq!(conn.turn_to(Lane::Connect), Lane::Command);
+        assert_eq!((conn.token(7), conn.line.carry.len()), (first, 1));
     }
 }

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use pushmark_model::plan::{ArmPlan, Cursor, ShardPlan};
 use pushmark_model::template::{Template, Values};
 use pushmark_model::transport::Transport;
-use pushmark_proto::client::{self, Client, Config, CursorSource, Request};
+use pushmark_proto::client::bayeux::write_channels;
+use pushmark_proto::client::{self, Client, Config, CursorSource, Lane, Request};
 
 /// Fills templates without allocating for each request: its texts are used again.
 #[derive(Debug)]
@@ -54,10 +55,16 @@ impl Requests {
         arm: &ArmPlan,
         config: &Config,
         client: &mut Client,
-        number: u32,
+        (number, lane): (u32, Lane),
         channels: &[u32],
         out: &mut Vec<u8>,
     ) {
+        self.body.clear();
+        if client.will_subscribe(lane) {
+            let names: Vec<String> =
+                channels.iter().map(|&channel| self.bayeux_channel(arm, number, channel)).collect();
+            write_channels(names.iter().map(String::as_str), &mut self.body);
+        }
         let names: Vec<&str> = channels.iter().map(|&c| self.names[c as usize].as_str()).collect();
         let values = Values {
             channels: &names,
@@ -80,9 +87,18 @@ impl Requests {
             target: text(&self.path),
             authority: &self.subscribe_authority,
             headers: text(&self.headers),
-            body: &[],
+            body: &self.body,
         };
-        client.write_request(config, &request, out);
+        client.write_lane(config, lane, &request, out);
+    }
+
+    /// The Bayeux channel of a channel.
+    pub(crate) fn bayeux_channel(&self, arm: &ArmPlan, number: u32, channel: u32) -> String {
+        let mut name = Vec::new();
+        if let Some(bayeux) = &arm.subscribe.bayeux {
+            self.fill(arm, &bayeux.channel, number, &[channel], &[], &mut name);
+        }
+        text(&name).to_owned()
     }
 
     /// Appends a text filled in for one client (a message after open, a peer's publication).
@@ -145,9 +161,8 @@ pub(crate) fn config(arm: &ArmPlan) -> Config {
         Transport::Stream => client::Transport::Stream,
         Transport::Sse => client::Transport::Sse,
         Transport::WebSocket => client::Transport::WebSocket,
-        // Refused before anything is asked (`Shard::new`).
-        Transport::Bayeux => client::Transport::LongPoll,
-        Transport::BayeuxWebSocket => client::Transport::WebSocket,
+        Transport::Bayeux => client::Transport::Bayeux,
+        Transport::BayeuxWebSocket => client::Transport::BayeuxWebSocket,
     });
     config.cursor = match &arm.subscribe.cursor {
         Cursor::None => CursorSource::None,
@@ -164,6 +179,9 @@ pub(crate) fn config(arm: &ArmPlan) -> Config {
     config.subprotocol = arm.subscribe.subprotocol.clone();
     config.conditional = arm.poll.conditional;
     config.cookies = arm.subscribe.cookies;
+    config.bayeux.acknowledge = arm.subscribe.bayeux.as_ref().is_some_and(|b| b.acknowledge);
+    // Servers older than the specification know no array of channels; all know one a message.
+    config.bayeux.subscribe_each = true;
     config
 }
 

@@ -19,6 +19,7 @@ use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
+use crate::crowd::Seconds;
 use crate::look::Look;
 use crate::publisher::{Desk, Job, Publisher};
 use crate::requests::{self, Requests};
@@ -72,6 +73,7 @@ pub(crate) struct Shard {
     pub(crate) heads_seen: bool,
     pub(crate) connected: u64,
     pub(crate) in_measure: bool,
+    pub(crate) seconds: Seconds,
     publisher: Option<Publisher>,
     schedules: Vec<Schedule>,
     due: BinaryHeap<Reverse<(Nanos, u32)>>,
@@ -95,9 +97,6 @@ pub fn run_shard(plan: ShardPlan, stop: &AtomicBool, sink: &mut impl Sink) -> io
 impl Shard {
     fn new(plan: ShardPlan) -> io::Result<Shard> {
         let arm = &plan.arm;
-        if arm.transport.is_bayeux() {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "the driver does not speak Bayeux yet"));
-        }
         let numbers = plan.connections();
         let config = requests::config(arm);
         let stamped = |n: u64| {
@@ -144,6 +143,7 @@ impl Shard {
             heads_seen: false,
             connected: 0,
             in_measure: false,
+            seconds: Seconds::new(arm.second_connections_max().div_ceil(u64::from(plan.shards))),
             publisher,
             schedules,
             due,
@@ -201,6 +201,7 @@ impl Shard {
                             publisher.handle_ready(at, generation, ready, &mut desk);
                         }
                     }
+                    (Owner::Side, generation, index) => self.side_ready(index, generation, ready),
                     (_, generation, index) => self.client_ready(index, generation, ready),
                 }
             }
@@ -208,6 +209,7 @@ impl Shard {
             for token in expired.drain(..) {
                 self.timer_fired(token);
             }
+            self.serve_waiting_seconds();
             self.start_due();
             if self.now_ns >= next_sweep_ns {
                 next_sweep_ns = self.now_ns + SWEEP_NS;
@@ -252,6 +254,7 @@ impl Shard {
         record.connected = self.connected;
         // What the sink gives back was emptied elsewhere, not on this thread.
         self.accounting.record = sink.take(record);
+        self.accounting.record.second_open_max = self.seconds.open;
     }
 
     /// Publications due by `now_ns` get their provisional fates, and go out if they are ours.
@@ -331,10 +334,14 @@ impl Shard {
         for _ in 0..part {
             let index = self.swept % self.crowd.len();
             self.swept = index + 1;
-            if self.crowd[index].give_up_ns <= self.now_ns {
+            if self.crowd[index].line.give_up_ns <= self.now_ns {
                 self.client_timed_out(index as u32);
             }
+            if self.crowd[index].side.as_ref().is_some_and(|s| s.line.give_up_ns <= self.now_ns) {
+                self.side_timed_out(index as u32);
+            }
         }
+        self.close_idle_seconds();
         let now_ns = self.now_ns;
         if let Some((publisher, mut desk)) = self.desk() {
             publisher.give_up(now_ns, &mut desk);
@@ -349,8 +356,9 @@ impl Shard {
         if let Some(publisher) = &mut self.publisher {
             publisher.stop(&mut self.accounting.record);
         }
+        self.no_more_seconds();
         for index in 0..self.crowd.len() {
-            if self.crowd[index].phase != Phase::Waiting {
+            if self.crowd[index].line.phase != Phase::Waiting {
                 self.client_leaves(index as u32);
             }
         }

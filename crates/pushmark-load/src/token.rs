@@ -8,6 +8,8 @@ pub(crate) const GENERATIONS: u32 = (1 << 28) - 1;
 pub(crate) enum Owner {
     /// A client's socket.
     Client,
+    /// A client's second socket (Bayeux).
+    Side,
     /// A publisher connection's socket.
     Outlet,
     /// Timer: the next poll, or the next attempt.
@@ -27,6 +29,7 @@ pub(crate) fn pack(owner: Owner, generation: u32, index: u32) -> u64 {
         Owner::Outlet => 1,
         Owner::Next => 2,
         Owner::Settle => 3,
+        Owner::Side => 4,
         Owner::Every(n) => 8 + u64::from(n.min(HEARTBEATS_MAX - 1)),
     };
     owner << 60 | u64::from(generation & GENERATIONS) << 32 | u64::from(index)
@@ -39,7 +42,8 @@ pub(crate) fn unpack(token: u64) -> (Owner, u32, u32) {
         1 => Owner::Outlet,
         2 => Owner::Next,
         3 => Owner::Settle,
-        n => Owner::Every((n - 8) as u8),
+        4 => Owner::Side,
+        n => Owner::Every((n & 7) as u8),
     };
     (owner, (token >> 32) as u32 & GENERATIONS, token as u32)
 }
@@ -50,9 +54,15 @@ mod tests {
 
     #[test]
     fn what_is_packed_is_unpacked() {
-        for owner in
-            [Owner::Client, Owner::Outlet, Owner::Next, Owner::Settle, Owner::Every(0), Owner::Every(7)]
-        {
+        for owner in [
+            Owner::Client,
+            Owner::Side,
+            Owner::Outlet,
+            Owner::Next,
+            Owner::Settle,
+            Owner::Every(0),
+            Owner::Every(7),
+        ] {
             assert_eq!(unpack(pack(owner, GENERATIONS, u32::MAX)), (owner, GENERATIONS, u32::MAX));
         }
     }

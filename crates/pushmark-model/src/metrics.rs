@@ -305,15 +305,15 @@ const SCALARS: &[Scalar] = &[
     ("long_poll.new_connections", Unit::Count, "TCP connections after the first of each client", |a| {
         count(a.long_poll.as_ref()?.new_connections)
     }),
-    ("bayeux.handshakes", Unit::Count, "handshakes accepted, later ones of a client among them", |a| {
+    ("bayeux.handshakes", Unit::Count, "handshakes asked for, later ones of a client among them", |a| {
         count(a.bayeux.as_ref()?.handshakes)
     }),
     ("bayeux.unknown_client", Unit::Count, "messages refused with 402: the client was not known", |a| {
         count(a.bayeux.as_ref()?.unknown_client)
     }),
-    ("bayeux.connects", Unit::Count, "connects answered", |a| count(a.bayeux.as_ref()?.connects)),
-    ("bayeux.connects_empty", Unit::Count, "connects answered without a message", |a| {
-        count(a.bayeux.as_ref()?.connects_empty)
+    ("bayeux.connects", Unit::Count, "connects asked for", |a| count(a.bayeux.as_ref()?.connects)),
+    ("bayeux.connects_empty", Unit::Count, "connects over HTTP answered without a message", |a| {
+        count(a.bayeux.as_ref()?.connects_empty?)
     }),
     ("bayeux.advice.retry", Unit::Count, "advice to go on", |a| count(a.bayeux.as_ref()?.advice.retry)),
     ("bayeux.advice.handshake", Unit::Count, "advice to begin anew", |a| {
@@ -338,7 +338,7 @@ const SCALARS: &[Scalar] = &[
     ("bayeux.second_open_max", Unit::Count, "most of them open at once", |a| {
         count(a.bayeux.as_ref()?.second_open_max)
     }),
-    ("bayeux.messages_per_reply", Unit::Count, "messages in a reply with news, mean", |a| {
+    ("bayeux.messages_per_reply", Unit::Count, "messages in an answer of HTTP with news, mean", |a| {
         a.bayeux.as_ref()?.messages_per_reply
     }),
     ("observed.messages", Unit::Count, "messages (observe)", |a| count(a.observed.as_ref()?.messages)),

@@ -358,6 +358,17 @@ impl ArmPlan {
         }
     }
 
+    /// Most second connections that Bayeux clients may have open at once: peers publish over them
+    /// while their first holds a connect. A share of the crowd, so that it does not need twice the
+    /// descriptors; who finds none waits.
+    pub fn second_connections_max(&self) -> u64 {
+        let peers = self.publisher.as_ref().is_some_and(|p| p.mode == Mode::Peer);
+        match self.transport {
+            Transport::Bayeux if peers => (self.connections / 8).max(64).min(self.connections),
+            _ => 0,
+        }
+    }
+
     /// The name of a channel.
     pub fn channel_name(&self, channel: u32) -> String {
         self.subscriptions.names.get(channel as usize).cloned().unwrap_or_else(|| format!("c{channel}"))

@@ -260,13 +260,13 @@ sums! {
     /// What happened in Bayeux sessions, all phases where nothing else is said.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Bayeux {
-        /// Handshakes that were accepted; a client's later ones among them.
+        /// Handshakes asked for; a client's later ones among them.
         handshakes: u64,
-        /// Of them with the acknowledge extension agreed to.
+        /// Subscriptions that came to stand in a session with the acknowledge extension.
         acknowledged: u64,
-        /// Connects that were answered, measure.
+        /// Connects asked for, measure.
         connects: u64,
-        /// Of them without a message.
+        /// Connects over HTTP that were answered without a message, measure.
         connects_empty: u64,
         /// Messages that were refused because the server did not know the client (402).
         unknown_client: u64,
@@ -284,7 +284,7 @@ sums! {
         commands: u64,
         /// Second connections made.
         second_connections: u64,
-        /// Replies (answers, WebSocket messages) that held news, measure.
+        /// Answers of HTTP that held news, measure.
         replies: u64,
         /// Messages in them.
         replied_messages: u64,

@@ -511,14 +511,15 @@ pub struct Bayeux {
     /// The server agreed to acknowledge in every session, so that it owes each message once and in
     /// order. Without it nothing is promised about order over two connections.
     pub order_promised: bool,
-    /// Handshakes that were accepted: one a client, and one each time it had to begin anew.
+    /// Handshakes asked for: one a client, and one each time it had to begin anew.
     pub handshakes: u64,
     /// Messages refused because the server did not know the client (402).
     pub unknown_client: u64,
-    /// Connects answered during measure.
+    /// Connects asked for during measure.
     pub connects: u64,
-    /// Of them without a message.
-    pub connects_empty: u64,
+    /// Those answered without a message; absent over WebSocket, where messages come by themselves.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub connects_empty: Option<u64>,
     /// What the server advised.
     pub advice: BayeuxAdvice,
     /// Longest time that the server said it holds a connect.
@@ -530,7 +531,7 @@ pub struct Bayeux {
     pub second_connections: u64,
     /// Most of them open at once: the highest of one second, shards added.
     pub second_open_max: u64,
-    /// Messages in a reply with news during measure, mean.
+    /// Messages in an answer with news during measure, mean; absent over WebSocket.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub messages_per_reply: Option<f64>,
 }

@@ -24,11 +24,12 @@ impl Shard {
         counts.payload_bytes += bytes.len() as u64;
         counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
         if let Some(own) = &plan.arm.target_stamp {
-            conn.own_stamp.get_or_insert_default().look(&own.json, bytes);
+            conn.line.own_stamp.get_or_insert_default().look(&own.json, bytes);
         }
-        let (mut stamps, mut news, mut newest_sent_us) = (conn.stamps, conn.news, conn.newest_sent_us);
-        let (first_stamp, more_stamps) = (&mut conn.first_stamp, &mut conn.more_stamps);
-        conn.scanner.scan(bytes, |stamp: Stamp| {
+        let (mut stamps, mut news, mut newest_sent_us) =
+            (conn.line.stamps, conn.line.news, conn.line.newest_sent_us);
+        let (first_stamp, more_stamps) = (&mut conn.line.first_stamp, &mut conn.line.more_stamps);
+        conn.line.scanner.scan(bytes, |stamp: Stamp| {
             let id = (stamp.channel, stamp.sequence as u32);
             // One stamp is one delivery; each stands alone in a stream.
             let told = !streamed && !shows_again;
@@ -52,14 +53,14 @@ impl Shard {
                 accounting.record.counts.measure_messages += u64::from(*in_measure);
             }
         });
-        let first = stamps > 0 && conn.stamps == 0 && conn.heard_ns == 0;
+        let first = stamps > 0 && conn.line.stamps == 0 && conn.heard_ns == 0;
         if first {
             accounting.record.times.connect_first_message.record_ns(conn.due_ns, *now_ns);
         }
-        (conn.stamps, conn.news, conn.newest_sent_us) = (stamps, news, newest_sent_us);
+        (conn.line.stamps, conn.line.news, conn.line.newest_sent_us) = (stamps, news, newest_sent_us);
         if streamed && stamps > 0 {
             conn.heard_ns = *now_ns;
-            conn.stamps = 0;
+            conn.line.stamps = 0;
         }
     }
 
@@ -68,15 +69,15 @@ impl Shard {
         let record = &mut self.accounting.record;
         record.counts.messages += 1;
         record.counts.measure_messages += u64::from(self.in_measure);
-        conn.scanner.reset();
+        conn.line.scanner.reset();
         if self.plan.arm.publisher.is_none() {
             // Without stamps every body is news.
-            conn.news = conn.news.saturating_add(1);
+            conn.line.news = conn.line.news.saturating_add(1);
         }
         if self.in_measure && conn.heard_ns > 0 && self.plan.arm.publisher.is_none() {
             record.times.gap.record_ns(conn.heard_ns, self.now_ns);
         }
-        if let (Some(scan), Some(own)) = (&mut conn.own_stamp, &self.plan.arm.target_stamp) {
+        if let (Some(scan), Some(own)) = (&mut conn.line.own_stamp, &self.plan.arm.target_stamp) {
             let number = scan.finish().and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
             scan.restart();
             if let (Some(then), true) = (number, self.in_measure) {
@@ -84,21 +85,26 @@ impl Shard {
                 record.times.target_latency.record_ns(then_ns.max(0) as u64, self.now_ns);
             }
         }
-        if self.plan.arm.transport.is_push() {
+        if self.plan.arm.transport.is_push() || self.plan.arm.transport.is_bayeux() {
             // What comes before the subscription stands, and what says so, is the target's greeting.
-            let greeting = std::mem::take(&mut conn.greeting) || !conn.subscribed;
-            if conn.stamps == 0 && !greeting && self.plan.arm.publisher.is_some() {
+            let greeting = std::mem::take(&mut conn.line.greeting) || !conn.subscribed;
+            if conn.line.stamps == 0 && !greeting && self.plan.arm.publisher.is_some() {
                 record.counts.unstamped += 1;
             }
             conn.heard_ns = self.now_ns;
-            conn.stamps = 0;
-            conn.more_stamps = Vec::new();
-            conn.news = 0;
+            conn.line.stamps = 0;
+            conn.line.more_stamps = Vec::new();
+            if self.plan.arm.transport.is_push() {
+                conn.line.news = 0;
+            }
         }
     }
 
     /// A poll or long poll has its answer.
     pub(super) fn answered(&mut self, index: u32, status: u16) {
+        if self.transport().is_bayeux() {
+            return self.bayeux_answered(index);
+        }
         let long = self.transport() == Transport::LongPoll;
         let cursor = self.plan.arm.subscribe.cursor != Cursor::None;
         let conn = &mut self.crowd[index as usize];
@@ -109,27 +115,27 @@ impl Shard {
         let conn = &mut self.crowd[index as usize];
         let counts = &mut self.accounting.record.counts;
         // The first answer of a long poll with a cursor is the acknowledgement: nothing was held.
-        let acknowledges = first && long && cursor && conn.stamps == 0;
+        let acknowledges = first && long && cursor && conn.line.stamps == 0;
         if self.in_measure && !acknowledges {
-            if long && conn.news > 0 {
+            if long && conn.line.news > 0 {
                 counts.answers += 1;
-                counts.answered_messages += u64::from(conn.news);
+                counts.answered_messages += u64::from(conn.line.news);
             } else if long {
                 counts.timeouts += 1;
                 let due_ns = conn.asked_ns + self.plan.arm.hold_ns;
                 self.accounting.record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
-            } else if conn.news == 0 {
+            } else if conn.line.news == 0 {
                 counts.redundant += 1;
                 counts.not_modified += u64::from(status == 304);
             }
         }
         conn.heard_ns = self.now_ns;
-        conn.give_up_ns = NEVER;
-        conn.phase = Phase::Resting;
-        conn.reused = true;
-        conn.scanner.reset();
-        conn.more_stamps = Vec::new();
-        let news = conn.news > 0;
+        conn.line.give_up_ns = NEVER;
+        conn.line.phase = Phase::Resting;
+        conn.line.reused = true;
+        conn.line.scanner.reset();
+        conn.line.more_stamps = Vec::new();
+        let news = conn.line.news > 0;
         let reusable = conn.client.reusable() && self.plan.arm.keep_alive;
         if !reusable {
             self.close(index);

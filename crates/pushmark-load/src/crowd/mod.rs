@@ -1,21 +1,26 @@
 //! What happens to the clients of a shard: they start, connect, ask, hear, are lost, come back.
 //! A file for each; all are methods of the shard, which owns what they share.
 
+mod bayeux;
 mod ending;
 mod hearing;
 mod pacing;
 mod reading;
+mod side;
 mod subscribing;
 mod writing;
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::transport::Transport;
 use pushmark_net::{Interest, Link, Nanos, Ready, stamps};
+use pushmark_proto::client::Lane;
 
 use crate::conn::Phase;
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
+
+pub(crate) use side::Seconds;
 
 impl Shard {
     pub(super) fn transport(&self) -> Transport {
@@ -45,20 +50,20 @@ impl Shard {
         let conn = &mut self.crowd[index as usize];
         let counts = &mut self.accounting.record.counts;
         counts.connects += 1;
-        if arm.transport == Transport::LongPoll && conn.ever_subscribed {
+        if conn.lane == Lane::Connect && arm.transport.is_held() && conn.ever_subscribed {
             counts.new_connections += 1;
         }
         let source = match arm.sources.len() {
             0 => None,
             n => Some(arm.sources[conn.number as usize % n]),
         };
-        conn.phase = Phase::Connecting;
-        conn.give_up_ns = self.now_ns + arm.connect_timeout_ns;
-        let token = token::pack(Owner::Client, conn.generation, index);
+        conn.line.phase = Phase::Connecting;
+        conn.line.give_up_ns = self.now_ns + arm.connect_timeout_ns;
+        let token = conn.token(index);
         let made = Link::connect(self.plan.subscribe_to, source)
             .and_then(|link| self.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
-            Ok(link) => conn.link = Some(link),
+            Ok(link) => conn.line.link = Some(link),
             Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
         }
     }
@@ -66,14 +71,14 @@ impl Shard {
     /// The poller says that a client's socket can do something.
     pub(crate) fn client_ready(&mut self, index: u32, generation: u32, ready: Ready) {
         let conn = &mut self.crowd[index as usize];
-        if conn.generation != generation || conn.link.is_none() {
+        if conn.line.generation != generation || conn.line.link.is_none() {
             return;
         }
-        if conn.phase == Phase::Connecting {
+        if conn.line.phase == Phase::Connecting {
             return self.tcp_connected(index);
         }
         let more = ready.readable && self.readable(index);
-        if self.crowd[index as usize].generation != generation {
+        if self.crowd[index as usize].line.generation != generation {
             return;
         }
         if more || ready.hangup {
@@ -81,26 +86,26 @@ impl Shard {
             // It comes up in the next turn: one loud connection does not hold up the others.
             self.watch_anew(index);
         }
-        if ready.writable && !self.crowd[index as usize].out.is_empty() {
+        if ready.writable && !self.crowd[index as usize].line.out.is_empty() {
             self.flush(index);
         }
     }
 
     pub(super) fn tcp_connected(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
-        let link = conn.link.as_mut().expect("connecting");
+        let token = conn.token(index);
+        let link = conn.line.link.as_mut().expect("connecting");
         let readied = link.finish_connect().and_then(|()| {
-            if conn.stamped {
+            if conn.stamped && conn.lane == Lane::Connect {
                 stamps::enable_receive_stamps(link.fd())?;
             }
-            self.poller.modify(
-                link.fd(),
-                token::pack(Owner::Client, conn.generation, index),
-                Interest::Arrivals,
-            )
+            self.poller.modify(link.fd(), token, Interest::Arrivals)
         });
         if let Err(error) = readied {
             return self.lost(index, trouble::kind(&error), &error.to_string());
+        }
+        if conn.lane == Lane::Command {
+            return self.side_connected(index);
         }
         if !conn.ever_subscribed {
             self.accounting.record.times.connect_tcp.record_ns(conn.due_ns, self.now_ns);

@@ -15,20 +15,22 @@ impl Shard {
         let (owner, generation, index) = token::unpack(token);
         let conn = &mut self.crowd[index as usize];
         match owner {
-            Owner::Next if conn.next_ns <= self.now_ns && conn.phase != Phase::Gone => self.next_due(index),
-            Owner::Settle if conn.generation == generation && !conn.subscribed => {
+            Owner::Next if conn.next_ns <= self.now_ns && conn.line.phase != Phase::Gone => {
+                self.next_due(index)
+            }
+            Owner::Settle if conn.line.generation == generation && !conn.subscribed => {
                 // A target that sends heads at once has not answered this one: it is not subscribed.
                 // A first long poll is held like any other only where it asks for no cursor.
                 let holds = self.plan.arm.transport == Transport::LongPoll
                     && self.plan.arm.subscribe.cursor == Cursor::None;
-                if conn.phase == Phase::Asked && (holds || !self.heads_seen) {
+                if conn.line.phase == Phase::Asked && (holds || !self.heads_seen) {
                     if self.plan.arm.transport != Transport::LongPoll {
-                        conn.give_up_ns = NEVER;
+                        conn.line.give_up_ns = NEVER;
                     }
                     self.stands(index, SubscribedBy::Settle, None);
                 }
             }
-            Owner::Every(n) if conn.generation == generation && conn.phase == Phase::Open => {
+            Owner::Every(n) if conn.line.generation == generation && conn.line.phase == Phase::Open => {
                 let Some(every) = self.plan.arm.subscribe.every.get(usize::from(n)) else { return };
                 self.scratch.clear();
                 conn.client.write_text(every.send.as_bytes(), &mut self.scratch);
@@ -43,17 +45,21 @@ impl Shard {
     pub(super) fn next_due(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
         let conn = &mut self.crowd[index as usize];
-        if self.plan.arm.transport != Transport::Poll || conn.phase == Phase::Waiting {
+        if self.plan.arm.transport != Transport::Poll || conn.line.phase == Phase::Waiting {
             conn.due_ns = conn.next_ns;
             conn.next_ns = NEVER;
-            if conn.link.is_none() {
+            if let Some(session) = conn.client.bayeux_mut() {
+                session.pause_over();
+                return self.session_goes_on(index);
+            }
+            if conn.line.link.is_none() {
                 self.connect(index);
             }
             return;
         }
         let due_ns = conn.next_ns;
         if !poll.after_answer {
-            let number = u64::from(conn.number) << 32 | u64::from(conn.generation);
+            let number = u64::from(conn.number) << 32 | u64::from(conn.line.generation);
             let mut jitter = Draw::new(self.plan.arm.seed ^ due_ns, Purpose::Jitter, number);
             let gap = match poll.jitter {
                 0.0 => conn.interval_ns,
@@ -65,8 +71,8 @@ impl Shard {
             conn.next_ns = NEVER;
         }
         conn.due_ns = due_ns;
-        match conn.phase {
-            Phase::Resting if conn.link.is_some() => self.ask_again(index),
+        match conn.line.phase {
+            Phase::Resting if conn.line.link.is_some() => self.ask_again(index),
             Phase::Resting => self.connect(index),
             _ => {
                 self.accounting.record.counts.overruns += u64::from(self.in_measure);
@@ -75,7 +81,7 @@ impl Shard {
     }
 
     pub(super) fn ask_again(&mut self, index: u32) {
-        if self.crowd[index as usize].link.is_some() {
+        if self.crowd[index as usize].line.link.is_some() {
             // Bytes of pongs and the like cannot be pending on an HTTP connection.
             self.ask(index);
             self.scratch.clear();

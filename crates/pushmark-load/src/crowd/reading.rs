@@ -2,7 +2,7 @@
 
 use pushmark_model::record::SubscribedBy;
 use pushmark_net::{Clock, Read, stamps};
-use pushmark_proto::client::Event;
+use pushmark_proto::client::{Event, Lane};
 
 use crate::conn::Phase;
 use crate::shard::Shard;
@@ -22,13 +22,13 @@ impl Shard {
 
     fn read(&mut self, index: u32, buffer: &mut [u8]) -> bool {
         let conn = &mut self.crowd[index as usize];
-        let Some(link) = conn.link.as_mut() else { return false };
-        let carried = conn.carry.len();
+        let Some(link) = conn.line.link.as_mut() else { return false };
+        let carried = conn.line.carry.len();
         if carried > 0 {
-            buffer[..carried].copy_from_slice(&conn.carry);
-            conn.carry = Vec::new();
+            buffer[..carried].copy_from_slice(&conn.line.carry);
+            conn.line.carry = Vec::new();
         }
-        let (read, stamp_ns) = match conn.stamped {
+        let (read, stamp_ns) = match conn.stamped && conn.lane == Lane::Connect {
             true => match stamps::read_stamped(link.fd(), &mut buffer[carried..]) {
                 Ok((read, stamp)) => (Ok(read), stamp),
                 Err(error) => (Err(error), None),
@@ -37,9 +37,9 @@ impl Shard {
         };
         // Received: taken at the read, before anything is parsed.
         self.now_ns = Clock::now();
-        let generation = conn.generation;
+        let generation = conn.line.generation;
         self.publish_due(self.now_ns);
-        if self.crowd[index as usize].generation != generation {
+        if self.crowd[index as usize].line.generation != generation {
             // It was this peer's turn to publish, and its connection broke at that.
             return false;
         }
@@ -54,7 +54,7 @@ impl Shard {
                 }
                 return filled;
             }
-            Ok(Read::WouldBlock) => self.crowd[index as usize].carry = buffer[..carried].to_vec(),
+            Ok(Read::WouldBlock) => self.crowd[index as usize].line.carry = buffer[..carried].to_vec(),
             Ok(Read::End) => self.handle_eof(index, &mut buffer[..carried]),
             Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
         }
@@ -68,23 +68,23 @@ impl Shard {
         if self.in_measure {
             record.counts.measure_bytes_in += n as u64;
         }
-        if !conn.answered {
-            conn.answered = true;
+        if !conn.line.answered {
+            conn.line.answered = true;
             // Connected is the first byte of an answer: the kernel accepts before the server does.
             if !conn.ever_subscribed {
                 record.times.connect.record_ns(conn.due_ns, self.now_ns);
             }
         }
         if let Some(idle_ns) = self.plan.arm.idle_timeout_ns
-            && conn.phase == Phase::Open
+            && conn.line.phase == Phase::Open
         {
-            conn.give_up_ns = self.now_ns + idle_ns;
+            conn.line.give_up_ns = self.now_ns + idle_ns;
         }
     }
 
     /// The kernel's stamp is that of the newest segment: true for the read's last message alone.
     pub(super) fn kernel_stamped(&mut self, index: u32, stamp_ns: u64, received_before: u64) {
-        let whole = self.crowd[index as usize].carry.is_empty();
+        let whole = self.crowd[index as usize].line.carry.is_empty();
         let record = &mut self.accounting.record;
         let came = record.counts.received - received_before;
         if came == 0 {
@@ -109,12 +109,12 @@ impl Shard {
             (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
         loop {
             let conn = &mut self.crowd[index as usize];
-            match conn.client.handle_input(&self.config, &mut input, &mut self.scratch) {
+            match conn.client.handle_lane(&self.config, conn.lane, &mut input, &mut self.scratch) {
                 Ok(None) => break,
                 Ok(Some(event)) => {
-                    let generation = conn.generation;
+                    let generation = conn.line.generation;
                     self.event(index, event);
-                    if self.crowd[index as usize].generation != generation {
+                    if self.crowd[index as usize].line.generation != generation {
                         return;
                     }
                 }
@@ -129,22 +129,23 @@ impl Shard {
             if input.len() > KEPT_MAX {
                 return self.lost(index, "head_too_large", "an incomplete unit is too long");
             }
-            self.crowd[index as usize].carry = input.to_vec();
+            self.crowd[index as usize].line.carry = input.to_vec();
         }
         if !self.scratch.is_empty() {
             self.write_scratch(index);
         }
+        self.session_goes_on(index);
     }
 
     pub(super) fn handle_eof(&mut self, index: u32, rest: &mut [u8]) {
-        let generation = self.crowd[index as usize].generation;
+        let generation = self.crowd[index as usize].line.generation;
         self.handle_input(index, rest);
         loop {
             let conn = &mut self.crowd[index as usize];
-            if conn.generation != generation {
+            if conn.line.generation != generation {
                 return;
             }
-            match conn.client.handle_eof(&self.config) {
+            match conn.client.handle_lane_eof(&self.config, conn.lane) {
                 Ok(Some(event)) => self.event(index, event),
                 Ok(None) => return self.lost(index, "closed", "the target closed the connection"),
                 Err(failure) => return self.lost(index, failure.kind(), &failure.to_string()),
@@ -157,19 +158,25 @@ impl Shard {
             Event::Data(bytes) => self.data(index, bytes),
             Event::MessageEnd => self.message_ended(index),
             Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
+            Event::Ready if self.transport().is_bayeux() => self.session_stands(index),
             Event::Ready => {
-                self.crowd[index as usize].greeting = true;
+                self.crowd[index as usize].line.greeting = true;
                 self.stands(index, SubscribedBy::Ready, None);
+            }
+            Event::Published { accepted, .. } => self.published(index, accepted),
+            Event::Forgotten => {
+                self.no_longer_stands(index, "forgotten");
+                self.trouble("forgotten", "the server knows the session no more");
             }
             Event::Answered { status, .. } => self.answered(index, status),
             Event::Retry(ms) => self.crowd[index as usize].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
+            Event::Closed { .. } if self.session_has_ended(index) => {}
             Event::Closed { .. } => {
                 // A 204 ends an event stream for good (WHATWG HTML 9.2.3); a WebSocket or a
                 // stream that ends in order was still lost unasked.
                 self.lost(index, "closed", "the target ended the subscription");
             }
             // Of Bayeux: what they mean is counted by the session.
-            Event::Published { .. } | Event::Forgotten => {}
             Event::Heartbeat | Event::Comment | Event::Pong => {}
         }
     }

@@ -12,11 +12,16 @@ impl Shard {
         let transport = self.transport();
         let conn = &mut self.crowd[index as usize];
         if transport.is_push() {
-            conn.phase = Phase::Open;
-            conn.give_up_ns = self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns);
+            conn.line.phase = Phase::Open;
+            conn.line.give_up_ns =
+                self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns);
             conn.dismissed = transport == Transport::Sse && status == 204;
         }
-        if conn.stamps == 0 && !conn.subscribed {
+        if transport.is_bayeux() {
+            // A head says nothing: the reply to the subscription does.
+            return;
+        }
+        if conn.line.stamps == 0 && !conn.subscribed {
             self.heads_seen = true;
         }
         if self.crowd[index as usize].subscribed {
@@ -46,7 +51,7 @@ impl Shard {
             }
         }
         for (n, every) in arm.subscribe.every.iter().enumerate().take(8) {
-            let token = token::pack(Owner::Every(n as u8), conn.generation, index);
+            let token = token::pack(Owner::Every(n as u8), conn.line.generation, index);
             self.wheel.insert(self.now_ns + every.after_ns, token);
         }
     }

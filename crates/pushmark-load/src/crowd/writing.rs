@@ -1,8 +1,10 @@
 //! Clients write: handshakes, requests, heartbeats, and what a peer publishes.
 
+use pushmark_model::plan::ArmPlan;
 use pushmark_model::stamp::{Stamp, write_payload};
 use pushmark_model::transport::Transport;
 use pushmark_net::{Clock, Interest, Nanos};
+use pushmark_proto::client::{Client, Lane};
 
 use crate::conn::Phase;
 use crate::publisher::Job;
@@ -13,28 +15,37 @@ use crate::trouble;
 /// A subscription without an answer is taken to stand after this time.
 const SETTLE_NS: Nanos = 1_000_000_000;
 
+/// How long a connect is held: as the server advises, else as the plan has it.
+pub(super) fn hold_ns(arm: &ArmPlan, client: &Client) -> Nanos {
+    let advised_ms = client.bayeux().and_then(|session| session.timeout_ms());
+    advised_ms.map_or(arm.hold_ns, |ms| u64::from(ms) * 1_000_000)
+}
+
 impl Shard {
     /// Writes the handshake, or the next request.
     pub(super) fn ask(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
+        let will_subscribe = !arm.transport.is_bayeux() || conn.client.will_subscribe(Lane::Connect);
         self.scratch.clear();
         self.requests.subscribe(
             arm,
             &self.config,
             &mut conn.client,
-            conn.number,
+            (conn.number, conn.lane),
             &channels,
             &mut self.scratch,
         );
         let asked_ns = Clock::now();
-        if arm.transport == Transport::LongPoll && conn.ever_subscribed && conn.heard_ns > 0 {
+        conn.held = conn.client.bayeux().is_some_and(|s| s.is_held() && !s.is_prompt());
+        let listens = arm.transport == Transport::LongPoll || conn.held;
+        if listens && conn.ever_subscribed && conn.heard_ns > 0 {
             let times = &mut self.accounting.record.times;
             if self.in_measure {
                 times.deaf.record_ns(conn.heard_ns, asked_ns);
-                if conn.newest_sent_us > 0 {
-                    times.in_flight.record_ns(conn.newest_sent_us * 1_000, asked_ns);
+                if conn.line.newest_sent_us > 0 {
+                    times.in_flight.record_ns(conn.line.newest_sent_us * 1_000, asked_ns);
                 }
             }
         }
@@ -43,23 +54,29 @@ impl Shard {
             counts.requests += 1;
             counts.measure_requests += u64::from(self.in_measure);
         }
-        conn.phase = Phase::Asked;
+        conn.line.phase = Phase::Asked;
         conn.asked_ns = asked_ns;
-        conn.newest_sent_us = 0;
-        conn.stamps = 0;
-        conn.news = 0;
-        conn.give_up_ns = asked_ns + arm.handshake_timeout_ns;
+        conn.line.newest_sent_us = 0;
+        conn.line.stamps = 0;
+        conn.line.news = 0;
+        conn.line.give_up_ns = asked_ns + arm.handshake_timeout_ns;
         if arm.transport == Transport::LongPoll {
-            conn.give_up_ns += arm.hold_ns;
+            conn.line.give_up_ns += arm.hold_ns;
+        } else if conn.held {
+            conn.line.give_up_ns += hold_ns(arm, &conn.client);
         }
-        if !conn.subscribed {
+        if arm.transport.is_bayeux() && will_subscribe {
+            self.accounting.record.counts.bayeux.commands += 1;
+        }
+        if !conn.subscribed && will_subscribe {
             if arm.publisher.is_some() {
                 self.accounting.subscription_asked(index);
             }
             let conn = &self.crowd[index as usize];
-            let may_assume = self.transport() != Transport::WebSocket && self.config.ready.is_none();
-            if may_assume && self.transport() != Transport::Poll {
-                self.wheel.insert(asked_ns + SETTLE_NS, token::pack(Owner::Settle, conn.generation, index));
+            let may_assume = !self.transport().is_websocket() && self.config.ready.is_none();
+            if may_assume && self.transport() != Transport::Poll && !self.transport().is_bayeux() {
+                self.wheel
+                    .insert(asked_ns + SETTLE_NS, token::pack(Owner::Settle, conn.line.generation, index));
             }
         }
         self.write_scratch(index);
@@ -68,11 +85,11 @@ impl Shard {
     /// Writes what `scratch` holds, or keeps what does not fit.
     pub(super) fn write_scratch(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
-        if !conn.out.is_empty() {
-            conn.out.extend_from_slice(&self.scratch);
+        if !conn.line.out.is_empty() {
+            conn.line.out.extend_from_slice(&self.scratch);
             return;
         }
-        let Some(link) = conn.link.as_mut() else { return };
+        let Some(link) = conn.line.link.as_mut() else { return };
         match link.write(&self.scratch) {
             Ok(written) => {
                 let counts = &mut self.accounting.record.counts;
@@ -81,7 +98,7 @@ impl Shard {
                     counts.measure_bytes_out += written as u64;
                 }
                 if written < self.scratch.len() {
-                    conn.out.extend_from_slice(&self.scratch[written..]);
+                    conn.line.out.extend_from_slice(&self.scratch[written..]);
                     self.watch(index, true);
                 }
             }
@@ -92,19 +109,19 @@ impl Shard {
     pub(super) fn flush(&mut self, index: u32) {
         self.scratch.clear();
         let conn = &mut self.crowd[index as usize];
-        self.scratch.append(&mut conn.out);
-        conn.out = Vec::new();
+        self.scratch.append(&mut conn.line.out);
+        conn.line.out = Vec::new();
         self.write_scratch(index);
         let conn = &self.crowd[index as usize];
-        if conn.out.is_empty() && conn.link.is_some() {
+        if conn.line.out.is_empty() && conn.line.link.is_some() {
             self.watch(index, false);
         }
     }
 
     pub(super) fn watch(&mut self, index: u32, writing: bool) {
         let conn = &mut self.crowd[index as usize];
-        if conn.link.is_some() && conn.writing != writing {
-            conn.writing = writing;
+        if conn.line.link.is_some() && conn.line.writing != writing {
+            conn.line.writing = writing;
             self.watch_anew(index);
         }
     }
@@ -112,24 +129,42 @@ impl Shard {
     /// Watches for what the client waits for; what is there already is told once more.
     pub(super) fn watch_anew(&mut self, index: u32) {
         let conn = &self.crowd[index as usize];
-        let Some(link) = &conn.link else { return };
-        let interest = if conn.writing { Interest::Both } else { Interest::Arrivals };
+        let Some(link) = &conn.line.link else { return };
+        let interest = if conn.line.writing { Interest::Both } else { Interest::Arrivals };
         // A failure shows at the next read or write.
-        let _ = self.poller.modify(link.fd(), token::pack(Owner::Client, conn.generation, index), interest);
+        let _ = self.poller.modify(link.fd(), conn.token(index), interest);
     }
 
     /// A peer's turn to publish.
     pub(crate) fn client_publishes(&mut self, index: u32, job: Job) {
-        let arm = &self.plan.arm;
-        let (Some(publisher), Some(template)) = (&arm.publisher, &arm.subscribe.peer) else { return };
+        if self.transport().is_bayeux() {
+            return self.publishes_in_session(index, job);
+        }
         let conn = &mut self.crowd[index as usize];
-        let counts = &mut self.accounting.record.counts;
-        if !conn.subscribed || conn.link.is_none() {
-            counts.unpublished += u64::from(job.measured);
+        if !conn.subscribed || conn.line.link.is_none() {
+            self.accounting.record.counts.unpublished += u64::from(job.measured);
             return;
         }
+        let payload = self.payload(job);
+        let arm = &self.plan.arm;
+        let Some(template) = &arm.subscribe.peer else { return };
+        let conn = &mut self.crowd[index as usize];
+        let mut text = Vec::new();
+        self.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
+        // A read of another client may be in progress: its answers wait in `scratch`.
+        let pending = std::mem::take(&mut self.scratch);
+        conn.client.write_text(&text, &mut self.scratch);
+        self.write_scratch(index);
+        self.scratch = pending;
+    }
+
+    /// What a peer publishes, stamped now and counted.
+    pub(super) fn payload(&mut self, job: Job) -> Vec<u8> {
+        let arm = &self.plan.arm;
+        let size = arm.publisher.as_ref().map_or(0, |p| p.size.of(arm.seed, job.channel, job.sequence));
         let sent_ns = Clock::now();
-        let mut payload = vec![0; publisher.size.of(arm.seed, job.channel, job.sequence)];
+        let counts = &mut self.accounting.record.counts;
+        let mut payload = vec![0; size];
         let stamp = Stamp {
             nonce: arm.nonce,
             publisher: 0,
@@ -145,12 +180,6 @@ impl Shard {
             counts.published += 1;
             self.accounting.record.times.publish_lag.record_ns(job.due_ns, sent_ns);
         }
-        let mut text = Vec::new();
-        self.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
-        // A read of another client may be in progress: its answers wait in `scratch`.
-        let pending = std::mem::take(&mut self.scratch);
-        conn.client.write_text(&text, &mut self.scratch);
-        self.write_scratch(index);
-        self.scratch = pending;
+        payload
     }
 }

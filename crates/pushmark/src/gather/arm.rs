@@ -219,13 +219,15 @@ impl Gathered {
 
     /// Figures special to Bayeux.
     pub fn bayeux(&self) -> Option<Bayeux> {
-        let counts = &self.total.counts.bayeux;
+        let (all, counts) = (&self.total.counts, &self.total.counts.bayeux);
+        let stood = all.opened + all.reconnected;
+        let over_http = self.plan.transport == Transport::Bayeux;
         self.plan.transport.is_bayeux().then(|| Bayeux {
-            order_promised: counts.handshakes > 0 && counts.acknowledged == counts.handshakes,
+            order_promised: stood > 0 && counts.acknowledged >= stood,
             handshakes: counts.handshakes,
             unknown_client: counts.unknown_client,
             connects: counts.connects,
-            connects_empty: counts.connects_empty,
+            connects_empty: over_http.then_some(counts.connects_empty),
             advice: BayeuxAdvice {
                 retry: counts.advised_retry,
                 handshake: counts.advised_handshake,

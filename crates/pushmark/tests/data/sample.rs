@@ -209,7 +209,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             handshakes: CLIENTS + 3,
             unknown_client: 3,
             connects: delivered,
-            connects_empty: 22,
+            connects_empty: (transport == Transport::Bayeux).then_some(22),
             advice: BayeuxAdvice {
                 retry: delivered,
                 handshake: 3,
@@ -221,7 +221,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             commands: 2 * CLIENTS,
             second_connections: if transport == Transport::Bayeux { CLIENTS } else { 0 },
             second_open_max: if transport == Transport::Bayeux { 212 } else { 0 },
-            messages_per_reply: Some(1.04),
+            messages_per_reply: (transport == Transport::Bayeux).then_some(1.04),
         }),
         long_poll: transport.is_held().then(|| LongPoll {
             answers: delivered,

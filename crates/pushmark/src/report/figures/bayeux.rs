@@ -36,14 +36,15 @@ fn figure(
     let is_one = |a: &&ArmView<'_>| a.transport == transport;
     let arm = case.arms.iter().filter(is_one).find(|a| a.starts.iter().any(|s| s.bayeux.is_some()))?;
     let sum = |f: fn(&Bayeux) -> u64| -> u64 { sessions(arm).map(f).sum() };
-    let (connects, empty) = (sum(|b| b.connects), sum(|b| b.connects_empty));
+    let connects = sum(|b| b.connects);
+    let empty: Option<u64> = sessions(arm).map(|b| b.connects_empty).sum();
     let mut bars: Vec<Bar> = time_bar(arm).into_iter().collect();
-    if connects > 0 {
+    if let (Some(empty), 1..) = (empty, connects) {
         let parts = vec![
             ("with messages".to_string(), connects.saturating_sub(empty) as f64, Fill::Kept),
             ("without".to_string(), empty as f64, Fill::Hatched),
         ];
-        bars.push(Bar { title: format!("{} connects answered", PAGE.count(connects)), parts });
+        bars.push(Bar { title: format!("{} connects", PAGE.count(connects)), parts });
     }
     let (wide, narrow) = both(HALF, |size| draw(case, arm, id, &bars, times, size));
     let anew = sum(|b| b.handshakes).saturating_sub(arm.starts.iter().map(|s| s.connections.opened).sum());
@@ -86,9 +87,10 @@ fn table(arm: &ArmView<'_>, times: &[(&'static str, Of)]) -> Table {
     let mut push = |name: &str, cell: Cell| table.push(vec![Cell::text(name), cell]);
     push("handshakes", sum(|b| b.handshakes));
     push("refused as unknown client (402)", sum(|b| b.unknown_client));
-    push("connects answered", sum(|b| b.connects));
-    push("of them without a message", sum(|b| b.connects_empty));
-    push("messages per reply with news, mean", mean(|b| b.messages_per_reply));
+    push("connects", sum(|b| b.connects));
+    let empty: Option<u64> = sessions(arm).map(|b| b.connects_empty).sum();
+    push("of them answered without a message", empty.map_or_else(Cell::absent, Cell::count));
+    push("messages per answer with news, mean", mean(|b| b.messages_per_reply));
     push("advised to go on", sum(|b| b.advice.retry));
     push("advised to begin anew", sum(|b| b.advice.handshake));
     push("advised to stay away", sum(|b| b.advice.none));

@@ -1,0 +1,244 @@
+//! Clients of Bayeux: what their session wants next, and what it tells.
+//!
+//! A session asks of its own accord. After whatever was heard, and when a pause is over, it is
+//! asked what it wants, on its first line here and on its second in `side`.
+
+use pushmark_model::record::SubscribedBy;
+use pushmark_model::transport::Transport;
+use pushmark_net::Clock;
+use pushmark_proto::client::Lane;
+
+use super::writing::hold_ns;
+use crate::conn::{NEVER, Phase};
+use crate::publisher::Job;
+use crate::shard::Shard;
+use crate::token::{self, Owner};
+
+impl Shard {
+    /// Something was heard, or a pause is over: the session may want to ask.
+    pub(super) fn session_goes_on(&mut self, index: u32) {
+        if !self.transport().is_bayeux() {
+            return;
+        }
+        self.session_tells(index);
+        self.on_lane(index, Lane::Connect, |shard| shard.first_line_goes_on(index));
+        if self.crowd[index as usize].side.is_some() {
+            self.on_lane(index, Lane::Command, |shard| shard.second_line_goes_on(index));
+        }
+    }
+
+    /// Does something with one of a client's lines at hand.
+    pub(super) fn on_lane(&mut self, index: u32, lane: Lane, act: impl FnOnce(&mut Shard)) {
+        let before = self.crowd[index as usize].turn_to(lane);
+        act(self);
+        let conn = &mut self.crowd[index as usize];
+        conn.turn_to(before);
+        if before == Lane::Connect && conn.side.as_ref().is_some_and(|side| side.is_useless()) {
+            conn.side = None;
+        }
+    }
+
+    /// What the session counted, and the pause that it was advised.
+    fn session_tells(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        let Some(session) = conn.client.bayeux_mut() else { return };
+        let told = session.take_counts();
+        let record = &mut self.accounting.record;
+        record.hold_advised_ms = record.hold_advised_ms.max(session.timeout_ms().unwrap_or(0).into());
+        let counts = &mut record.counts.bayeux;
+        counts.handshakes += u64::from(told.handshakes);
+        counts.connects += if self.in_measure { u64::from(told.connects) } else { 0 };
+        counts.unknown_client += u64::from(told.unknown_client);
+        counts.advised_retry += u64::from(told.advice_retry);
+        counts.advised_handshake += u64::from(told.advice_handshake);
+        counts.advised_none += u64::from(told.advice_none);
+        counts.multiple_clients += u64::from(told.multiple_clients);
+        counts.intervals_obeyed += u64::from(told.advice_interval);
+        if let Some(pause_ms) = session.take_pause_ms() {
+            let over_ns = self.now_ns + u64::from(pause_ms) * 1_000_000;
+            // A delay before the next attempt may be under way: the later of the two holds.
+            conn.next_ns = if conn.next_ns == NEVER { over_ns } else { conn.next_ns.max(over_ns) };
+            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+        }
+    }
+
+    fn first_line_goes_on(&mut self, index: u32) {
+        if self.session_has_ended(index) {
+            let conn = &mut self.crowd[index as usize];
+            if conn.line.phase != Phase::Gone {
+                conn.dismissed = true;
+                self.lost(index, "dismissed", "the server advised not to come back");
+            }
+            return;
+        }
+        let conn = &mut self.crowd[index as usize];
+        let wants = conn.client.wants(Lane::Connect);
+        match conn.line.phase {
+            Phase::Open if wants => self.write_session(index),
+            Phase::Resting => {
+                let reusable = conn.client.lane_reusable(Lane::Connect) && self.plan.arm.keep_alive;
+                if conn.line.link.is_some() && !reusable {
+                    self.close(index);
+                }
+                let conn = &mut self.crowd[index as usize];
+                match conn.line.link {
+                    Some(_) if wants => self.ask(index),
+                    // Where a delay is under way its end asks again.
+                    None if wants && conn.next_ns == NEVER => {
+                        conn.due_ns = self.now_ns;
+                        self.connect(index);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Over a WebSocket: everything the session wants to say goes onto the open connection.
+    fn write_session(&mut self, index: u32) {
+        let arm = &self.plan.arm;
+        let conn = &mut self.crowd[index as usize];
+        let channels: Vec<u32> = self.accounting.channels_of(index).collect();
+        let subscribes = conn.client.will_subscribe(Lane::Connect);
+        self.scratch.clear();
+        let who = (conn.number, Lane::Connect);
+        self.requests.subscribe(arm, &self.config, &mut conn.client, who, &channels, &mut self.scratch);
+        // Patience lasts as long as the server may hold a connect; until then, for its replies.
+        let held = conn.client.bayeux().is_some_and(|s| s.is_held() && !s.is_prompt());
+        let hold_ns = if held { hold_ns(arm, &conn.client) } else { 0 };
+        conn.line.give_up_ns = self.now_ns + hold_ns + arm.handshake_timeout_ns;
+        if subscribes {
+            self.accounting.record.counts.bayeux.commands += 1;
+            self.accounting.subscription_asked(index);
+        }
+        self.write_scratch(index);
+    }
+
+    /// The subscription was accepted, or outlived its connection.
+    pub(super) fn session_stands(&mut self, index: u32) {
+        let Some(session) = self.crowd[index as usize].client.bayeux_mut() else { return };
+        self.accounting.record.counts.bayeux.acknowledged += u64::from(session.acknowledges());
+        match session.take_acknowledged() {
+            Some(lasts) => self.stands(index, SubscribedBy::Acknowledged, Some(&lasts)),
+            None => self.stands(index, SubscribedBy::Ready, None),
+        }
+    }
+
+    pub(super) fn session_has_ended(&self, index: u32) -> bool {
+        self.crowd[index as usize].client.bayeux().is_some_and(|session| session.has_ended())
+    }
+
+    /// An answer over HTTP is complete, on the line at hand.
+    pub(super) fn bayeux_answered(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        let first_line = conn.lane == Lane::Connect;
+        let held = first_line && std::mem::take(&mut conn.held);
+        let record = &mut self.accounting.record;
+        let news = u64::from(conn.line.news);
+        if self.in_measure && news > 0 {
+            record.counts.bayeux.replies += 1;
+            record.counts.bayeux.replied_messages += news;
+        }
+        if self.in_measure && held {
+            if news > 0 {
+                record.counts.answers += 1;
+                record.counts.answered_messages += news;
+            } else {
+                record.counts.timeouts += 1;
+                record.counts.bayeux.connects_empty += 1;
+                let due_ns = conn.asked_ns + hold_ns(&self.plan.arm, &conn.client);
+                record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
+            }
+        }
+        if held && conn.heard_ns > 0 {
+            conn.heard_ns = self.now_ns;
+        }
+        conn.line.give_up_ns = NEVER;
+        conn.line.phase = Phase::Resting;
+        conn.line.reused = true;
+        conn.line.scanner.reset();
+        conn.line.more_stamps = Vec::new();
+        conn.line.stamps = 0;
+        conn.line.news = 0;
+        if let (false, Some(side)) = (first_line, &mut conn.side) {
+            // A server need not answer each publication (Bayeux, publish response).
+            side.unanswered = 0;
+        }
+    }
+
+    /// A publication of this client's was answered.
+    pub(super) fn published(&mut self, index: u32, accepted: bool) {
+        if let Some(side) = &mut self.crowd[index as usize].side {
+            side.unanswered = side.unanswered.saturating_sub(1);
+        }
+        if !accepted {
+            self.publications_failed("refused", 1);
+        }
+    }
+
+    pub(super) fn publications_failed(&mut self, kind: &str, n: u32) {
+        if n > 0 && self.in_measure {
+            let record = &mut self.accounting.record;
+            record.counts.publish_failed += u64::from(n);
+            *record.publish_failed.entry(kind.to_owned()).or_default() += u64::from(n);
+        }
+    }
+
+    /// A peer's turn to publish through its session.
+    pub(super) fn publishes_in_session(&mut self, index: u32, job: Job) {
+        if !self.crowd[index as usize].subscribed {
+            self.accounting.record.counts.unpublished += u64::from(job.measured);
+            return;
+        }
+        // A read of another client may be in progress: its answers wait in `scratch`.
+        let pending = std::mem::take(&mut self.scratch);
+        if self.transport() == Transport::Bayeux {
+            self.on_lane(index, Lane::Command, |shard| shard.publishes_aside(index, job));
+        } else if self.crowd[index as usize].line.phase == Phase::Open {
+            self.publish_now(index, job);
+            self.write_session(index);
+        } else {
+            self.accounting.record.counts.unpublished += u64::from(job.measured);
+        }
+        self.scratch = pending;
+    }
+
+    /// Gives a publication to the session, which writes it next. Gives whether it took it.
+    pub(super) fn publish_now(&mut self, index: u32, job: Job) -> bool {
+        let payload = self.payload(job);
+        let conn = &mut self.crowd[index as usize];
+        let channel = self.requests.bayeux_channel(&self.plan.arm, conn.number, job.channel);
+        let mut data = Vec::with_capacity(payload.len() + 2);
+        // A payload is plain ASCII without anything that JSON escapes (`stamp`).
+        data.push(b'"');
+        data.extend_from_slice(&payload);
+        data.push(b'"');
+        let session = conn.client.bayeux_mut().expect("a Bayeux client");
+        self.accounting.record.counts.bayeux.commands += 1;
+        let taken = session.publish(&channel, &data);
+        if let Err(why) = taken {
+            self.publications_failed("not_sent", 1);
+            self.trouble("not_sent", &format!("a publication was not taken: {why:?}"));
+        }
+        taken.is_ok()
+    }
+
+    /// The arm is over: a farewell, where a connection is free for it.
+    pub(super) fn session_ends(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        let free = match self.plan.arm.transport {
+            Transport::BayeuxWebSocket => conn.line.phase == Phase::Open,
+            _ => conn.side.as_ref().is_some_and(|side| side.line.phase == Phase::Resting),
+        };
+        let Some(session) = conn.client.bayeux_mut().filter(|_| free) else { return };
+        session.disconnect();
+        self.accounting.record.counts.bayeux.commands += 1;
+        self.now_ns = Clock::now();
+        if self.transport() == Transport::BayeuxWebSocket {
+            self.write_session(index);
+        } else {
+            self.on_lane(index, Lane::Command, |shard| shard.write_commands(index));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The second connection of a Bayeux client over long polling: for publications while its first
+//! holds a connect. Opened when there is something to say, closed after a second without, and
+//! bounded in number, so that a crowd does not need twice the descriptors.
+
+use std::collections::VecDeque;
+
+use pushmark_net::{Nanos, Ready};
+use pushmark_proto::client::Lane;
+use pushmark_proto::client::bayeux::PENDING_MAX;
+
+use crate::conn::{NEVER, Phase, Side};
+use crate::publisher::Job;
+use crate::shard::Shard;
+
+/// An unused second connection is closed after this time.
+const IDLE_NS: Nanos = 1_000_000_000;
+
+/// Most publications of one client that wait for its second connection; more are never sent.
+const JOBS_MAX: usize = 1_024;
+
+/// Most publications in one request.
+const BATCH_MAX: usize = 16;
+
+/// The second connections of a shard.
+#[derive(Debug)]
+pub(crate) struct Seconds {
+    /// Open, or being opened.
+    pub(crate) open: u64,
+    max: u64,
+    /// Clients that wait for one to become free, in their order.
+    waiting: VecDeque<u32>,
+    /// Those without work, longest first: since when, whose, which connection.
+    idle: VecDeque<(Nanos, u32, u32)>,
+}
+
+impl Seconds {
+    pub(crate) fn new(max: u64) -> Seconds {
+        Seconds { open: 0, max, waiting: VecDeque::new(), idle: VecDeque::new() }
+    }
+}
+
+impl Side {
+    /// Neither open nor needed.
+    pub(super) fn is_useless(&self) -> bool {
+        self.line.link.is_none() && self.jobs.is_empty() && !self.queued
+    }
+}
+
+impl Shard {
+    /// The poller says that a client's second socket can do something.
+    pub(crate) fn side_ready(&mut self, index: u32, generation: u32, ready: Ready) {
+        if self.crowd[index as usize].side.is_some() {
+            self.on_lane(index, Lane::Command, |shard| shard.client_ready(index, generation, ready));
+        }
+    }
+
+    /// Its TCP handshake is done.
+    pub(super) fn side_connected(&mut self, index: u32) {
+        let line = &mut self.crowd[index as usize].line;
+        line.phase = Phase::Resting;
+        line.give_up_ns = NEVER;
+        self.second_line_goes_on(index);
+    }
+
+    /// A publication of this client is due; its second line is at hand.
+    pub(super) fn publishes_aside(&mut self, index: u32, job: Job) {
+        let side = self.crowd[index as usize].side.as_mut().expect("turned to");
+        if side.jobs.len() >= JOBS_MAX {
+            let counts = &mut self.accounting.record.counts;
+            counts.pool_exhausted += u64::from(job.measured);
+            counts.unpublished += u64::from(job.measured);
+            return;
+        }
+        side.jobs.push(job);
+        self.second_line_goes_on(index);
+    }
+
+    /// Writes what waits, opens a connection for it, or rests.
+    pub(super) fn second_line_goes_on(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        if matches!(conn.line.phase, Phase::Connecting | Phase::Asked) {
+            return;
+        }
+        // A connection that carried nothing yet is as good as one that may be used again.
+        let reusable = conn.client.lane_reusable(Lane::Command) && self.plan.arm.keep_alive;
+        if conn.line.link.is_some() && conn.line.reused && !reusable {
+            self.close_second(index);
+        }
+        let conn = &mut self.crowd[index as usize];
+        let side = conn.side.as_mut().expect("turned to");
+        let has_work = !side.jobs.is_empty() || conn.client.wants(Lane::Command);
+        match conn.line.link {
+            Some(_) if has_work => self.write_commands(index),
+            Some(_) => {
+                side.idle_since_ns = self.now_ns;
+                self.seconds.idle.push_back((self.now_ns, index, conn.line.generation));
+            }
+            None if has_work && !side.queued => self.open_second(index),
+            None => {}
+        }
+    }
+
+    /// One request with what waits; each publication is stamped here, just before it is written.
+    pub(super) fn write_commands(&mut self, index: u32) {
+        let arm = &self.plan.arm;
+        let most = arm.publisher.as_ref().map_or(1, |p| p.size.max().max(1));
+        let timeout_ns = arm.publisher.as_ref().map_or(arm.handshake_timeout_ns, |p| p.timeout_ns);
+        let batch = (PENDING_MAX / 2 / most).clamp(1, BATCH_MAX);
+        let side = self.crowd[index as usize].side.as_mut().expect("turned to");
+        let jobs: Vec<Job> = side.jobs.drain(..batch.min(side.jobs.len())).collect();
+        if side.jobs.is_empty() {
+            side.jobs = Vec::new();
+        }
+        let mut taken = 0;
+        for job in jobs {
+            taken += u32::from(self.publish_now(index, job));
+        }
+        let conn = &mut self.crowd[index as usize];
+        conn.side.as_mut().expect("turned to").unanswered += taken;
+        self.scratch.clear();
+        let who = (conn.number, Lane::Command);
+        self.requests.subscribe(&self.plan.arm, &self.config, &mut conn.client, who, &[], &mut self.scratch);
+        if self.scratch.is_empty() {
+            return;
+        }
+        conn.line.phase = Phase::Asked;
+        conn.line.give_up_ns = self.now_ns + timeout_ns;
+        let counts = &mut self.accounting.record.counts;
+        counts.requests += 1;
+        counts.measure_requests += u64::from(self.in_measure);
+        self.write_scratch(index);
+    }
+
+    /// Opens the second connection, or waits for one to become free.
+    fn open_second(&mut self, index: u32) {
+        if self.seconds.open >= self.seconds.max
+            && (!self.seconds.waiting.is_empty() || !self.close_longest_idle())
+        {
+            let side = self.crowd[index as usize].side.as_mut().expect("turned to");
+            side.queued = true;
+            self.accounting.record.counts.pool_exhausted += u64::from(self.in_measure);
+            self.seconds.waiting.push_back(index);
+            return;
+        }
+        self.seconds.open += 1;
+        let record = &mut self.accounting.record;
+        record.counts.bayeux.second_connections += 1;
+        record.second_open_max = record.second_open_max.max(self.seconds.open);
+        self.connect(index);
+    }
+
+    /// Those that wait get the places that have become free, in their order.
+    pub(crate) fn serve_waiting_seconds(&mut self) {
+        while self.seconds.open < self.seconds.max
+            && let Some(index) = self.seconds.waiting.pop_front()
+        {
+            if let Some(side) = &mut self.crowd[index as usize].side {
+                side.queued = false;
+                self.on_lane(index, Lane::Command, |shard| shard.second_line_goes_on(index));
+            }
+        }
+    }
+
+    /// Closes the second connection at hand.
+    fn close_second(&mut self, index: u32) {
+        let line = &mut self.crowd[index as usize].line;
+        // One that could not even be begun has its place too.
+        let open = line.link.is_some() || line.phase == Phase::Connecting;
+        line.phase = Phase::Waiting;
+        self.close(index);
+        self.seconds.open -= u64::from(open);
+    }
+
+    /// Makes room for another client.
+    fn close_longest_idle(&mut self) -> bool {
+        while let Some(entry) = self.seconds.idle.pop_front() {
+            if self.is_idle(entry) {
+                let index = entry.1;
+                self.on_lane(index, Lane::Command, |shard| shard.close_second(index));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether this connection still has nothing to do since then. Its line is not at hand.
+    fn is_idle(&self, (since_ns, index, generation): (Nanos, u32, u32)) -> bool {
+        self.crowd[index as usize].side.as_ref().is_some_and(|side| {
+            side.line.generation == generation
+                && side.line.phase == Phase::Resting
+                && side.idle_since_ns == since_ns
+        })
+    }
+
+    /// Closes what had nothing to do for a second.
+    pub(crate) fn close_idle_seconds(&mut self) {
+        while let Some(&entry) = self.seconds.idle.front() {
+            if entry.0 + IDLE_NS > self.now_ns {
+                return;
+            }
+            self.seconds.idle.pop_front();
+            if self.is_idle(entry) {
+                self.on_lane(entry.1, Lane::Command, |shard| shard.close_second(entry.1));
+            }
+        }
+    }
+
+    /// Patience with the second connection has ended.
+    pub(crate) fn side_timed_out(&mut self, index: u32) {
+        self.on_lane(index, Lane::Command, |shard| {
+            let connecting = shard.crowd[index as usize].line.phase == Phase::Connecting;
+            let kind = if connecting { "timeout_connect" } else { "timeout_answer" };
+            shard.side_lost(index, kind, "no answer to a publication in time");
+        });
+    }
+
+    /// The second connection failed or was lost: so are the publications it carried, and where
+    /// none could be made, those that waited for it.
+    pub(super) fn side_lost(&mut self, index: u32, kind: &str, what: &str) {
+        let conn = &mut self.crowd[index as usize];
+        let (phase, side) = (conn.line.phase, conn.side.as_mut().expect("turned to"));
+        let unanswered = std::mem::take(&mut side.unanswered);
+        let never_sent = match phase {
+            Phase::Connecting => std::mem::take(&mut side.jobs),
+            _ => Vec::new(),
+        };
+        let counts = &mut self.accounting.record.counts;
+        counts.unpublished += never_sent.iter().filter(|job| job.measured).count() as u64;
+        if phase != Phase::Resting {
+            self.trouble(kind, what);
+        }
+        self.publications_failed(kind, unanswered);
+        self.close_second(index);
+        if self.crowd[index as usize].side.as_ref().is_some_and(|side| !side.jobs.is_empty()) {
+            self.second_line_goes_on(index);
+        }
+    }
+
+    /// The client ends: so does its second connection.
+    pub(super) fn close_side(&mut self, index: u32) {
+        if self.crowd[index as usize].side.is_some() {
+            self.on_lane(index, Lane::Command, |shard| {
+                let side = shard.crowd[index as usize].side.as_mut().expect("turned to");
+                let jobs = std::mem::take(&mut side.jobs);
+                side.queued = false;
+                let counts = &mut shard.accounting.record.counts;
+                counts.unpublished += jobs.iter().filter(|job| job.measured).count() as u64;
+                shard.close_second(index);
+            });
+        }
+    }
+
+    /// The arm is over: nobody waits any more.
+    pub(crate) fn no_more_seconds(&mut self) {
+        self.seconds.waiting.clear();
+        self.seconds.idle.clear();
+    }
+}
