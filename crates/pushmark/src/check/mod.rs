@@ -4,6 +4,7 @@
 //! over connections of its own, draws its names and messages from the seed, cuts its requests
 //! into packets, and waits for nothing longer than a few seconds.
 
+mod bayeux;
 mod chance;
 mod connections;
 mod control;
@@ -13,6 +14,7 @@ pub mod launch;
 mod outcome;
 mod polling;
 mod publishing;
+mod requests;
 mod run;
 mod sse;
 mod streams;
@@ -101,6 +103,8 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
         polling::CASES,
         streams::CASES,
         websocket::CASES,
+        bayeux::CASES,
+        requests::CASES,
     ]
     .into_iter()
     .flatten()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
-use super::output::{Format, print};
+use super::output::{Format, note, print};
 use super::run::usage;
 use crate::check::launch::RowLaunch;
 use crate::check::{self, Finding, Launch as _, Options, Row, Subject, table};
@@ -14,7 +14,7 @@ use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
 use crate::run::Signals;
 use crate::server::registry::{Emitter, Registry, Server};
-use crate::server::state;
+use crate::server::{build, state};
 
 /// Time a server that was checked has to end by itself.
 const END_WITHIN: Duration = Duration::from_secs(3);
@@ -69,6 +69,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             let address = match running {
                 Some(url) => address_of(url)?,
                 None => {
+                    build::ensure(&registry, row, &mut |line| note(line))?;
                     let unreachable = |error| Ending::error(Exit::Unreachable, format!("{error:#}"));
                     let started = launch.launch().map_err(unreachable)?;
                     server.insert(started).address()

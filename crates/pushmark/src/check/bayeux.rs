@@ -1,0 +1,509 @@
+//! CONTRACT 6.7: Bayeux, by its own messages.
+
+use std::time::{Duration, Instant};
+
+use pushmark_proto::websocket::Opcode;
+use serde_json::{Value, json};
+
+use super::ear::Ear;
+use super::outcome::{Outcome, Step, brief, failed, holds, same};
+use super::trial::{Trial, sequences, stamped};
+use super::websocket::{Message, Socket};
+use super::wire::{Answer, Wire};
+use super::{Case, With};
+
+/// Most that an answer "at once" may take on a busy machine.
+const AT_ONCE: Duration = Duration::from_millis(1_500);
+
+/// A client over long polling: one connection for its connects, one for the rest.
+struct Session {
+    id: String,
+    cookie: Option<String>,
+    commands: Wire,
+    connects: Wire,
+    count: u64,
+}
+
+fn handshake() -> Value {
+    json!({
+        "channel": "/meta/handshake", "id": "h", "version": "1.0", "minimumVersion": "1.0",
+        "supportedConnectionTypes": ["long-polling", "websocket"],
+    })
+}
+
+/// Bayeux has fewer characters for names than 1.1.
+fn channel(t: &mut Trial<'_>) -> String {
+    t.chance.channel().replace('.', "_")
+}
+
+fn messages(answer: &Answer) -> Step<Vec<Value>> {
+    match answer.json()? {
+        Value::Array(messages) => Ok(messages),
+        other => Err(failed(format!("no array: {}", brief(&other.to_string())))),
+    }
+}
+
+/// What these messages say on a channel that is no meta channel.
+fn data<'m>(messages: &'m [Value], channel: &str) -> Vec<&'m str> {
+    let heard =
+        messages.iter().filter(|message| message["channel"] == channel && message.get("data").is_some());
+    heard.filter_map(|message| message["data"].as_str()).collect()
+}
+
+fn reply<'m>(messages: &'m [Value], channel: &str, id: &str) -> Step<&'m Value> {
+    let is_it = |message: &&Value| message["channel"] == channel && message["id"] == id;
+    let found = messages.iter().find(is_it);
+    found.ok_or_else(|| {
+        failed(format!("no reply on {channel} with id {id}: {}", brief(&json!(messages).to_string())))
+    })
+}
+
+fn successful(reply: &Value) -> Outcome {
+    holds(reply["successful"] == true, || format!("not successful: {}", brief(&reply.to_string())))
+}
+
+fn unknown(reply: &Value) -> Outcome {
+    same("successful, of an unknown client", &reply["successful"], &json!(false))?;
+    let error = reply["error"].as_str().unwrap_or_default();
+    holds(error.starts_with("402"), || format!("error: {error:?} where 402 is wanted"))?;
+    same("advice.reconnect", &reply["advice"]["reconnect"], &json!("handshake"))
+}
+
+fn post(wire: &mut Wire, cookie: Option<&str>, document: &Value) -> Outcome {
+    let mut headers = vec!["Content-Type: application/json;charset=UTF-8"];
+    let line = cookie.map(|cookie| format!("Cookie: {cookie}"));
+    headers.extend(line.as_deref());
+    wire.send("POST", "/cometd", &headers, document.to_string().as_bytes())
+}
+
+impl Session {
+    /// Shakes hands, and connects for the first time.
+    fn open(t: &mut Trial<'_>) -> Step<Session> {
+        let mut commands = t.connect()?;
+        post(&mut commands, None, &json!([handshake()]))?;
+        let answer = commands.answer()?.is(200)?;
+        let shaken = messages(&answer)?;
+        let shaken = reply(&shaken, "/meta/handshake", "h")?;
+        successful(shaken)?;
+        let id = shaken["clientId"].as_str().ok_or_else(|| failed("no clientId"))?.to_owned();
+        let cookie = answer.header("set-cookie").and_then(|line| line.split(';').next());
+        let cookie = cookie.map(str::to_owned);
+        let connects = t.connect()?;
+        let mut session = Session { id, cookie, commands, connects, count: 0 };
+        let started = Instant::now();
+        session.connect(&json!({}))?;
+        session.connected()?;
+        holds(started.elapsed() < AT_ONCE, || format!("the first connect took {:?}", started.elapsed()))?;
+        Ok(session)
+    }
+
+    fn message(&mut self, channel: &str, more: &Value) -> (Value, String) {
+        self.count += 1;
+        let id = self.count.to_string();
+        let mut message = json!({"channel": channel, "id": id, "clientId": self.id});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            message[key] = value.clone();
+        }
+        (message, id)
+    }
+
+    /// Sends one message; its reply, and what came with it.
+    fn ask(&mut self, channel: &str, more: &Value) -> Step<(Value, Vec<Value>)> {
+        let (message, id) = self.message(channel, more);
+        post(&mut self.commands, self.cookie.as_deref(), &json!([message]))?;
+        let all = messages(&self.commands.answer()?.is(200)?)?;
+        Ok((reply(&all, channel, &id)?.clone(), all))
+    }
+
+    fn subscribe(&mut self, subscription: Value) -> Step<Value> {
+        let (reply, _) = self.ask("/meta/subscribe", &json!({ "subscription": subscription }))?;
+        successful(&reply)?;
+        Ok(reply)
+    }
+
+    /// Sends a connect, which may be held.
+    fn connect(&mut self, more: &Value) -> Outcome {
+        let (mut message, _) = self.message("/meta/connect", more);
+        message["connectionType"] = json!("long-polling");
+        post(&mut self.connects, self.cookie.as_deref(), &json!([message]))
+    }
+
+    /// The answer of a connect.
+    fn connected(&mut self) -> Step<Vec<Value>> {
+        let all = messages(&self.connects.answer()?.is(200)?)?;
+        let reply = all.iter().find(|message| message["channel"] == "/meta/connect");
+        successful(reply.ok_or_else(|| failed("no reply to the connect"))?)?;
+        Ok(all)
+    }
+
+    /// Connects until so many messages of a channel have come.
+    fn hear(&mut self, channel: &str, count: usize) -> Step<Vec<String>> {
+        let started = Instant::now();
+        let mut heard: Vec<String> = Vec::new();
+        while heard.len() < count && started.elapsed() < super::wire::PATIENCE {
+            self.connect(&json!({"advice": {"timeout": 1_000}}))?;
+            heard.extend(data(&self.connected()?, channel).into_iter().map(str::to_owned));
+        }
+        holds(heard.len() == count, || {
+            format!("{} messages where {count} are wanted: {heard:?}", heard.len())
+        })?;
+        Ok(heard)
+    }
+
+    /// Connects for a moment; nothing of a channel comes.
+    fn hears_nothing(&mut self, channel: &str) -> Outcome {
+        self.connect(&json!({"advice": {"timeout": 80}}))?;
+        let all = self.connected()?;
+        same(format!("what came of {channel}"), &data(&all, channel), &Vec::new())
+    }
+}
+
+/// Needs the transport itself: the clause stands for two.
+fn long_polling(t: &Trial<'_>) -> Outcome {
+    match t.subject.speaks("bayeux") {
+        true => Ok(()),
+        false => Err(super::outcome::Miss::NotOffered("it has no bayeux".into())),
+    }
+}
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        id: "6.7/1",
+        with: With::Others,
+        wants: "a handshake tells version, connection types, clientId and advice, and brings its id back",
+        run: |t| {
+            long_polling(t)?;
+            let mut ids = Vec::new();
+            // One message is as good as an array of one.
+            for document in [json!([handshake()]), handshake()] {
+                let mut wire = t.connect()?;
+                post(&mut wire, None, &document)?;
+                let all = messages(&wire.answer()?.is(200)?)?;
+                let reply = reply(&all, "/meta/handshake", "h")?;
+                successful(reply)?;
+                same("version", &reply["version"], &json!("1.0"))?;
+                let types = reply["supportedConnectionTypes"].as_array().cloned().unwrap_or_default();
+                holds(types.contains(&json!("long-polling")), || format!("connection types: {types:?}"))?;
+                let socket = t.subject.speaks("bayeux-websocket");
+                same("whether websocket is offered", &types.contains(&json!("websocket")), &socket)?;
+                let advice = &reply["advice"];
+                same("advice.reconnect", &advice["reconnect"], &json!("retry"))?;
+                for key in ["interval", "timeout"] {
+                    holds(advice[key].is_u64(), || format!("advice.{key}: {}", advice[key]))?;
+                }
+                ids.push(reply["clientId"].as_str().unwrap_or_default().to_owned());
+            }
+            holds(!ids[0].is_empty() && ids[0] != ids[1], || format!("clientIds: {ids:?}"))
+        },
+    },
+    Case {
+        id: "6.7/2",
+        with: With::Others,
+        wants: "the first connect is answered at once, a later one is held for the time that the client advises",
+        run: |t| {
+            long_polling(t)?;
+            let mut session = Session::open(t)?;
+            let hold = t.chance.between(80, 300);
+            let started = Instant::now();
+            session.connect(&json!({"advice": {"timeout": hold}}))?;
+            session.connected()?;
+            let took = started.elapsed();
+            holds(took + Duration::from_millis(1) >= Duration::from_millis(hold), || {
+                format!("held {took:?}")
+            })?;
+            holds(took < Duration::from_millis(hold) + AT_ONCE, || format!("held {took:?} for {hold} ms"))?;
+            let started = Instant::now();
+            session.connect(&json!({"advice": {"timeout": 0}}))?;
+            session.connected()?;
+            holds(started.elapsed() < AT_ONCE, || format!("a timeout of 0 took {:?}", started.elapsed()))?;
+            session.connect(&json!({}))?;
+            session.connects.is_quiet(Duration::from_millis(120))
+        },
+    },
+    Case {
+        id: "6.7/3",
+        with: With::Others,
+        wants: "a publication answers the connect that is held: channel `/c`, the message as `data`",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let mut session = Session::open(t)?;
+            let name = format!("/{channel}");
+            let reply = session.subscribe(json!(name))?;
+            same("subscription", &reply["subscription"], &json!(name))?;
+            for _ in 0..3 {
+                session.connect(&json!({"advice": {"timeout": 10_000}}))?;
+                session.connects.is_quiet(Duration::from_millis(60))?;
+                let text = String::from_utf8(t.chance.text_message()).unwrap_or_default();
+                t.publish(&channel, text.as_bytes())?;
+                same("data", &data(&session.connected()?, &name), &vec![text.as_str()])?;
+            }
+            Ok(())
+        },
+    },
+    Case {
+        id: "6.7/4",
+        with: With::Others,
+        wants: "everything accepted after the subscribe reply reaches the client, also between connects, in order",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let mut session = Session::open(t)?;
+            let name = format!("/{channel}");
+            session.subscribe(json!(name))?;
+            let nonce = t.chance.nonce();
+            let mut published = 0;
+            for _ in 0..6 {
+                let burst = t.chance.between(1, 12);
+                for _ in 0..burst {
+                    t.publish(&channel, &stamped(nonce, 0, published, 64))?;
+                    published += 1;
+                }
+                let heard = session.hear(&name, burst as usize)?;
+                let heard: Vec<u64> = heard.iter().flat_map(|text| sequences(text.as_bytes())).collect();
+                same("sequences", &heard, &(published - burst..published).collect())?;
+            }
+            Ok(())
+        },
+    },
+    Case {
+        id: "6.7/5",
+        with: With::Others,
+        wants: "`subscription` may be an array, answered with one reply; /a/* is one further segment, /a/** all",
+        run: |t| {
+            long_polling(t)?;
+            let base = channel(t);
+            let mut session = Session::open(t)?;
+            let (one, other) = (format!("/{base}-1"), format!("/{base}-2"));
+            let (_, all) = session.ask("/meta/subscribe", &json!({"subscription": [one, other]}))?;
+            let replies = all.iter().filter(|message| message["channel"] == "/meta/subscribe").count();
+            same("replies to one subscribe", &replies, &1)?;
+            t.publish(&other[1..], b"to the second")?;
+            same("data", &session.hear(&other, 1)?, &vec!["to the second".to_owned()])?;
+            session.subscribe(json!(format!("/{base}/*")))?;
+            t.publish(&format!("{base}/x/y"), b"two segments")?;
+            t.publish(&format!("{base}/x"), b"one segment")?;
+            session.connect(&json!({"advice": {"timeout": 1_000}}))?;
+            let all = session.connected()?;
+            same("one further segment", &data(&all, &format!("/{base}/x")), &vec!["one segment"])?;
+            same("two, by /*", &data(&all, &format!("/{base}/x/y")), &Vec::new())?;
+            session.subscribe(json!(format!("/{base}/**")))?;
+            t.publish(&format!("{base}/x/y"), b"two segments")?;
+            same("two, by /**", &session.hear(&format!("/{base}/x/y"), 1)?, &vec!["two segments".to_owned()])
+        },
+    },
+    Case {
+        id: "6.7/6",
+        with: With::Others,
+        wants: "after the reply to unsubscribe nothing more of that channel reaches the client",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let name = format!("/{channel}");
+            let mut session = Session::open(t)?;
+            session.subscribe(json!(name))?;
+            t.publish(&channel, b"before")?;
+            session.hear(&name, 1)?;
+            let (reply, _) = session.ask("/meta/unsubscribe", &json!({"subscription": name}))?;
+            successful(&reply)?;
+            t.publish(&channel, b"after")?;
+            session.hears_nothing(&name)
+        },
+    },
+    Case {
+        id: "6.7/7",
+        with: With::Others,
+        wants: "a publish on /c is answered, and heard on channel c by every transport; /service/... by nobody",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let name = format!("/{channel}");
+            let names = std::slice::from_ref(&channel);
+            let mut ears = Vec::new();
+            for transport in super::ear::PUSHED {
+                if t.subject.speaks(transport) {
+                    ears.push((transport, Ear::open(t, transport, names)?.0));
+                }
+            }
+            let mut hearing = Session::open(t)?;
+            hearing.subscribe(json!(name))?;
+            let mut peer = Session::open(t)?;
+            let text = String::from_utf8(t.chance.text_message()).unwrap_or_default();
+            let (reply, _) = peer.ask(&name, &json!({"data": text}))?;
+            successful(&reply)?;
+            same("data", &hearing.hear(&name, 1)?, &vec![text.clone()])?;
+            for (transport, ear) in &mut ears {
+                ear.hears(&format!("what came by {transport}"), text.as_bytes())?;
+            }
+            hearing.subscribe(json!(format!("/service/{channel}")))?;
+            let service = format!("/service/{channel}");
+            let (reply, _) = peer.ask(&service, &json!({"data": "x"}))?;
+            successful(&reply)?;
+            hearing.hears_nothing(&service)
+        },
+    },
+    Case {
+        id: "6.7/8",
+        with: With::Others,
+        wants: "a disconnect answers the held connect, and the client is forgotten",
+        run: |t| {
+            long_polling(t)?;
+            let mut session = Session::open(t)?;
+            session.connect(&json!({"advice": {"timeout": 20_000}}))?;
+            session.connects.is_quiet(Duration::from_millis(60))?;
+            let (reply, _) = session.ask("/meta/disconnect", &json!({}))?;
+            successful(&reply)?;
+            session.connects.answer()?.is(200)?;
+            let (reply, _) = session.ask("/meta/subscribe", &json!({"subscription": "/gone"}))?;
+            unknown(&reply)
+        },
+    },
+    Case {
+        id: "6.7/9",
+        with: With::Others,
+        wants: "a message of an unknown client is answered with 402 and the advice to shake hands",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let mut session = Session::open(t)?;
+            session.id = format!("{}0", session.id);
+            for (on, more) in [
+                ("/meta/connect", json!({"connectionType": "long-polling"})),
+                ("/meta/subscribe", json!({"subscription": format!("/{channel}")})),
+                ("/meta/unsubscribe", json!({"subscription": format!("/{channel}")})),
+            ] {
+                unknown(&session.ask(on, &more)?.0)?;
+            }
+            let name = format!("/{channel}");
+            let (reply, _) = session.ask(&name, &json!({"data": "forged"}))?;
+            unknown(&reply)?;
+            let told = t.publish(&channel, b"x")?;
+            holds(told["subscribers"].is_null() || told["subscribers"] == 0, || {
+                format!("it subscribed: {told}")
+            })
+        },
+    },
+    Case {
+        id: "6.7/10",
+        with: With::Others,
+        wants: "what is no JSON, or no Bayeux message, is answered with 400 and does nothing",
+        run: |t| {
+            long_polling(t)?;
+            let headers = ["Content-Type: application/json"];
+            for body in
+                ["", "x", "7", "[1]", "[{\"data\":1}]", "[{\"channel\":7}]", "[{\"channel\":\"/a\"", "{"]
+            {
+                let mut wire = t.connect()?;
+                wire.ask("POST", "/cometd", &headers, body.as_bytes())?.is(400)?;
+            }
+            Ok(())
+        },
+    },
+    Case {
+        id: "6.7/11",
+        with: With::Others,
+        wants: "a GET that asks for the upgrade is a WebSocket, whose texts are arrays of messages",
+        run: |t| {
+            if !t.subject.speaks("bayeux-websocket") {
+                return Err(super::outcome::Miss::NotOffered("it has no bayeux-websocket".into()));
+            }
+            let channel = channel(t);
+            let name = format!("/{channel}");
+            let wire = t.connect()?;
+            let (mut socket, _) = Socket::open(wire, "/cometd", &[])?;
+            let all = exchange(&mut socket, &json!([handshake()]), "/meta/handshake")?;
+            let shaken = reply(&all, "/meta/handshake", "h")?;
+            successful(shaken)?;
+            let id = shaken["clientId"].clone();
+            let connect = |id: &Value, n: &str, hold: u64| {
+                json!([{"channel": "/meta/connect", "id": n, "clientId": id,
+                        "connectionType": "websocket", "advice": {"timeout": hold}}])
+            };
+            exchange(&mut socket, &connect(&id, "1", 0), "/meta/connect")?;
+            let subscribe =
+                json!([{"channel": "/meta/subscribe", "id": "s", "clientId": id, "subscription": name}]);
+            let all = exchange(&mut socket, &subscribe, "/meta/subscribe")?;
+            successful(reply(&all, "/meta/subscribe", "s")?)?;
+            socket.send(Opcode::Text, connect(&id, "2", 4_000).to_string().as_bytes())?;
+            let text = String::from_utf8(t.chance.text_message()).unwrap_or_default();
+            t.publish(&channel, text.as_bytes())?;
+            let mut heard: Vec<String> = Vec::new();
+            while heard.is_empty() {
+                heard.extend(data(&texts(&mut socket)?, &name).into_iter().map(str::to_owned));
+            }
+            same("data", &heard, &vec![text])
+        },
+    },
+    Case {
+        id: "6.7/12",
+        with: With::Others,
+        wants: "a second connect of the same client ends the first",
+        run: |t| {
+            long_polling(t)?;
+            let mut session = Session::open(t)?;
+            session.connect(&json!({"advice": {"timeout": 20_000}}))?;
+            session.connects.is_quiet(Duration::from_millis(60))?;
+            let again = t.connect()?;
+            let mut first = std::mem::replace(&mut session.connects, again);
+            session.connect(&json!({"advice": {"timeout": 300}}))?;
+            first.head().map(drop)?;
+            session.connected().map(drop)
+        },
+    },
+    Case {
+        id: "6.7/13",
+        with: With::Others,
+        wants: "a message that is not UTF-8 does not reach Bayeux subscribers; those after it do",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let name = format!("/{channel}");
+            let mut session = Session::open(t)?;
+            session.subscribe(json!(name))?;
+            let bytes = t.chance.bytes(200);
+            t.publish(&channel, &bytes)?;
+            t.publish(&channel, b"text")?;
+            same("data", &session.hear(&name, 1)?, &vec!["text".to_owned()])
+        },
+    },
+    Case {
+        id: "6.7/14",
+        with: With::Others,
+        wants: "several messages in one request are answered in one answer, each with its id",
+        run: |t| {
+            long_polling(t)?;
+            let channel = channel(t);
+            let name = format!("/{channel}");
+            let mut session = Session::open(t)?;
+            let (subscribe, first) = session.message("/meta/subscribe", &json!({"subscription": name}));
+            let (publish, second) = session.message(&name, &json!({"data": "own"}));
+            post(&mut session.commands, session.cookie.as_deref(), &json!([subscribe, publish]))?;
+            let all = messages(&session.commands.answer()?.is(200)?)?;
+            successful(reply(&all, "/meta/subscribe", &first)?)?;
+            successful(reply(&all, &name, &second)?)?;
+            if data(&all, &name).is_empty() {
+                session.hear(&name, 1)?;
+            }
+            Ok(())
+        },
+    },
+];
+
+/// The messages of the next text.
+fn texts(socket: &mut Socket) -> Step<Vec<Value>> {
+    match socket.message()? {
+        Message::Text(text) => serde_json::from_slice(&text)
+            .map_err(|_| failed(format!("no array of messages: {}", text.escape_ascii()))),
+        other => Err(failed(format!("{other:?} where a text is wanted"))),
+    }
+}
+
+/// Sends messages over a WebSocket and reads until a channel is answered.
+fn exchange(socket: &mut Socket, document: &Value, channel: &str) -> Step<Vec<Value>> {
+    socket.send(Opcode::Text, document.to_string().as_bytes())?;
+    let mut all = Vec::new();
+    while !all.iter().any(|message: &Value| message["channel"] == channel) {
+        all.extend(texts(socket)?);
+    }
+    Ok(all)
+}
