@@ -20,7 +20,7 @@ function Channels(always) {
   this.byName = Object.create(null);
   this.list = [];
   this.accepted = 0;
-  /** Number of the last publication that went to its subscribers, or began to. */
+  /** Number of the last publication that was accepted. */
   this.cursor = 0;
   this.remembered = [];
   this.remembers = 0;
@@ -41,7 +41,7 @@ Channels.prototype.room = function (names) {
 Channels.prototype.mention = function (name) {
   var channel = this.byName[name];
   if (!channel) {
-    channel = { name: name, subscriptions: [], requests: 0, published: 0, counted: null, latest: null, last: null, history: this.always ? [] : null };
+    channel = { name: name, subscriptions: [], requests: 0, published: 0, latest: null, last: null, history: this.always ? [] : null };
     this.byName[name] = channel;
     this.list.push(channel);
     this.mentioned(name);
@@ -54,17 +54,15 @@ Channels.prototype.remember = function (channels) {
   channels.forEach(function (channel) { channel.history = channel.history || []; });
 };
 
-/** Counts a publication as it is accepted. */
+/**
+ * Takes note of a publication as it is accepted. From now on it is published: polls see it, and who
+ * subscribes later has missed it, though the writes may wait for those before it.
+ */
 Channels.prototype.accept = function (publication) {
-  this.accepted++;
-  publication.channel.published++;
-  publication.channel.counted = later(publication.channel.counted, publication.said);
-};
-
-/** Takes note of a publication as its list of subscribers is copied: who comes later has missed it. */
-Channels.prototype.apply = function (publication) {
   var channel = publication.channel;
   this.cursor = publication.cursor;
+  this.accepted++;
+  channel.published++;
   channel.latest = publication;
   channel.last = later(channel.last, publication.said);
   if (!channel.history) return;

@@ -2,12 +2,12 @@
 // Publications go to their subscribers. A pass takes what waits, copies the lists of subscribers,
 // and writes from the copy, each client once. It is cut into slices: between two of them the event
 // loop accepts connections, reads requests and publishes, so that none of these waits for a long
-// emit (CONTRACT 3.7). Who subscribes meanwhile is not in the copy, and its acknowledgement says so.
+// emit (CONTRACT 3.7). What is published meanwhile is accepted, and written by the next pass.
 
 var clock = require('./clock'), compat = require('./compat');
 
 /** Most publications of one pass, and most bytes. */
-var PASS_MAX = 64, PASS_BYTES_MAX = 1048576;
+var PASS_MAX = 1024, PASS_BYTES_MAX = 1048576;
 
 /** Most publications that wait, and most bytes; beyond it there is no room (CONTRACT 4.4). */
 var WAITING_MAX = 65536, WAITING_BYTES_MAX = 64 * 1048576;
@@ -86,12 +86,10 @@ Delivery.prototype.turn = function () {
 Delivery.prototype.begin = function () {
   var publications = this.take(), copy = [];
   publications.forEach(function (publication) {
-    this.channels.apply(publication);
     var list = publication.channel.subscriptions;
     for (var i = 0; i < list.length; i++) {
       var subscriber = list[i].subscriber;
-      // A client that comes with a cursor from another process may be ahead of this one.
-      if (publication.cursor <= subscriber.since) continue;
+      if (publication.cursor <= subscriber.from) continue; // it came later, and its acknowledgement says so
       if (!subscriber.due) copy.push(subscriber);
       subscriber.due = subscriber.due ? subscriber.due.and(publication) : publication.alone;
       if (subscriber.place) subscriber.place(publication);
@@ -100,7 +98,7 @@ Delivery.prototype.begin = function () {
   copy.forEach(function (subscriber) {
     if (subscriber.once) this.subscribers.exit(subscriber);
   }, this);
-  this.pass = { publications: publications, copy: copy, next: 0, cursor: this.channels.cursor, began: clock.now() };
+  this.pass = { publications: publications, copy: copy, next: 0, cursor: publications[publications.length - 1].cursor, began: clock.now() };
 };
 
 Delivery.prototype.take = function () {

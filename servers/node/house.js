@@ -11,7 +11,7 @@ function House(options, inCluster) {
   this.options = options;
   this.counters = new Counters();
   this.channels = new Channels(inCluster);
-  this.subscribers = new Subscribers();
+  this.subscribers = new Subscribers(this.channels);
   this.outbox = new Outbox(options.outbox, this.counters);
   this.delivery = new Delivery(options.slice, this.channels, this.subscribers, this.counters);
   this.logging = false;

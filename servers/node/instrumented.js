@@ -108,8 +108,8 @@ Asked.prototype.answer = function (text) {
 
 Asked.prototype.rang = function () {
   var left = this.received.duration_ms - (clock.now() - this.created) / 1000;
-  // Timers may ring up to 1 ms early.
-  if (left > 0) this.timer = setTimeout(this.rang.bind(this), Math.ceil(left));
+  // Timers may ring up to 1 ms early. What is published already is its answer, as soon as it is written.
+  if (left > 0 || this.house.subscribers.owes(this)) this.timer = setTimeout(this.rang.bind(this), Math.max(1, Math.ceil(left)));
   else this.timeOut();
 };
 

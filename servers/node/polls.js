@@ -84,8 +84,8 @@ Held.prototype.deliver = function (group, pass) {
 
 Held.prototype.rang = function () {
   var left = this.hold - (clock.now() - this.came) / 1000;
-  // Timers may ring up to 1 ms early.
-  if (left > 0) this.timer = setTimeout(this.rang.bind(this), Math.ceil(left));
+  // Timers may ring up to 1 ms early. What is published already is its answer, as soon as it is written.
+  if (left > 0 || this.house.subscribers.owes(this)) this.timer = setTimeout(this.rang.bind(this), Math.max(1, Math.ceil(left)));
   else this.timeOut();
 };
 

@@ -12,7 +12,7 @@ var loopDelay = compat.loopDelay();
 exports.own = function (house) {
   var memory = process.memoryUsage(), channels = {};
   house.channels.list.slice(0, LISTED_MAX).forEach(function (channel) {
-    var last = channel.counted ? channel.counted.sequence : null;
+    var last = channel.last ? channel.last.sequence : null;
     channels[channel.name] = { published: channel.published, last: last, subscribers: channel.subscriptions.length };
   });
   return {

@@ -5,34 +5,34 @@ var compat = require('./compat'), cursor = require('./cursor'), reply = require(
 var Group = require('./publication').Group;
 
 exports.stream = function (house, request, response, query) {
-  begin(house, request, response, query, 'stream', 'text/plain');
+  begin(house, request, response, query, 'stream', 'text/plain', null);
 };
 
 exports.sse = function (house, request, response, query) {
-  var stream = begin(house, request, response, query, 'sse', 'text/event-stream');
   // A client that comes back says what it saw last; what is no cursor of ours is passed over.
-  stream.since = cursor.read(request.headers['last-event-id'] || '');
-  if (stream.since === null) return;
-  var missed = house.channels.newer(stream.channels, stream.since);
+  var since = cursor.read(request.headers['last-event-id'] || '');
+  var stream = begin(house, request, response, query, 'sse', 'text/event-stream', since);
+  var missed = since === null ? [] : house.channels.newer(stream.channels, since);
   if (missed.length > 0) stream.deliver(new Group(missed));
 };
 
-function begin(house, request, response, query, transport, type) {
+function begin(house, request, response, query, transport, type, since) {
   if (request.httpVersion !== '1.1') throw new reply.Refusal(400, 'HTTP/1.1 is needed');
   var channels = house.mention(query.channels());
   if (transport === 'sse') house.channels.remember(channels);
   reply.endless(response, type, house.channels.acknowledge(channels, {}));
-  var stream = new Stream(house, response, channels, transport);
+  var stream = new Stream(house, response, channels, transport, since);
   house.subscribers.enter(stream, channels, request.connection);
   return stream;
 }
 
 /** A subscriber until its connection ends. `transport` is the name of its framing too. */
-function Stream(house, response, channels, transport) {
+function Stream(house, response, channels, transport, since) {
   this.house = house;
   this.response = response;
   this.channels = channels;
   this.transport = transport;
+  this.since = since;
 }
 
 Stream.prototype.deliver = function (group) {

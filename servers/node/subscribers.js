@@ -8,14 +8,19 @@
 // An instrumented request has also `place(publication)`, called as the list is copied, and `lost()`,
 // called when its socket closes before it is answered.
 
-function Subscribers() {
+function Subscribers(channels) {
+  this.channels = channels;
   this.byTransport = {};
 }
 exports.Subscribers = Subscribers;
 
-/** Enters a subscriber into the lists of its channels, until its socket closes. */
+/**
+ * Enters a subscriber into the lists of its channels, until its socket closes. What is accepted from
+ * now on is its to hear; one that comes with a cursor from another process may be ahead of this one.
+ */
 Subscribers.prototype.enter = function (subscriber, channels, socket) {
   subscriber.socket = socket;
+  subscriber.from = Math.max(subscriber.since || 0, this.channels.cursor);
   subscriber.due = null;
   subscriber.subscriptions = channels.map(function (channel) {
     var subscription = { channel: channel, subscriber: subscriber, position: channel.subscriptions.length };
@@ -25,6 +30,14 @@ Subscribers.prototype.enter = function (subscriber, channels, socket) {
   });
   socket.subscribers.push(subscriber);
   this.byTransport[subscriber.transport] = (this.byTransport[subscriber.transport] || 0) + 1;
+};
+
+/** Whether something was accepted for it that is not written yet. A poll that has its answer is out. */
+Subscribers.prototype.owes = function (subscriber) {
+  return subscriber.subscriptions.some(function (subscription) {
+    var latest = subscription.channel.latest;
+    return latest && latest.cursor > subscriber.from;
+  });
 };
 
 /** Takes it out of all lists. */
