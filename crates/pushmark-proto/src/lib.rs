@@ -1,7 +1,8 @@
 //! The wire protocols of server push as state machines: bytes in, events and bytes out.
 //!
 //! No sockets, no clock, no logging, no allocation per message. [`http1`], [`sse`] and
-//! [`websocket`] are the framings, for both roles; [`client`] has one conversation a transport.
+//! [`websocket`] are the framings, for both roles, and [`bayeux`] the messages that two of them
+//! carry; [`client`] has one conversation a transport.
 //!
 //! # The one rule
 //!
@@ -21,10 +22,13 @@
 //! | [`Client::write_text`], [`Client::write_ping`], [`Client::write_close`] | a WebSocket has something to say |
 //! | [`Client::connection_lost`] | the connection is gone; cursor, last event id and cookies are kept |
 //!
+//! A client of Bayeux may have two connections and says itself what it wants to ask:
+//! [`client::bayeux`] has the calls for that.
+//!
 //! [`client::Exchange`] is the same for one plain request after another: publishing. A server
 //! reads with [`http1::RequestHead::parse`], [`http1::BodyDecoder`], [`websocket::handshake::Upgrade`]
 //! and [`websocket::Decoder`], and writes with [`http1::write`], [`sse::encode`] and
-//! [`websocket::encode`].
+//! [`websocket::encode`]; Bayeux with [`bayeux::messages`] and [`bayeux::Batch`].
 //!
 //! After a [`Failure`] the connection is worth nothing: write `out`, then close it.
 //!

@@ -107,7 +107,10 @@ impl Bench {
     }
 
     pub(crate) fn told_on(&mut self, lane: Lane, messages: &str) -> Vec<String> {
-        let body = format!("[{messages}]");
+        self.told_body(lane, &format!("[{messages}]"))
+    }
+
+    pub(crate) fn told_body(&mut self, lane: Lane, body: &str) -> Vec<String> {
         let mut bytes = Vec::new();
         if self.config.transport == Transport::Bayeux {
             let headers = std::mem::take(&mut self.headers);

@@ -2,6 +2,7 @@
 
 use pushmark_proto::client::bayeux::{FAILURES_MAX, Unpublished};
 use pushmark_proto::client::{Lane, Transport};
+use pushmark_proto::websocket::{Decoder, Event as Frame, Opcode, Role, encode};
 
 use crate::bench::{
     Bench, CONNECT, CONNECTED, FIRST_CONNECT, GREETING, HANDSHAKE, SUBSCRIBE, SUBSCRIBED, UNKNOWN,
@@ -248,4 +249,50 @@ fn an_answer_without_success_is_a_failure_of_http() {
     let mut bench = Bench::subscribed(Transport::Bayeux);
     let answer = b"HTTP/1.1 500 Server Error\r\nContent-Length: 0\r\n\r\n".to_vec();
     assert_eq!(bench.hear(Lane::Connect, answer), ["failure status_5xx: answered with status 500"]);
+}
+
+#[test]
+fn what_is_no_reply_is_told_by_what_is_wrong_with_it() {
+    let long = format!("[{{\"id\":\"{}\"}}]", "7".repeat(20_000));
+    let deep = format!("[{{\"data\":{}", "[".repeat(600));
+    for (body, what) in [
+        ("", "no reply to the connect"),
+        ("[]", "no reply to the connect"),
+        ("<html>", "neither an array of messages nor one"),
+        ("7", "neither an array of messages nor one"),
+        ("[7]", "a message that is no object"),
+        ("[{},]", "a message that is no object"),
+        ("[{} {}]", "not JSON"),
+        ("[{\"a\" 1}]", "not JSON"),
+        ("[{\"a\":}]", "not JSON"),
+        ("[{\"a\":1,}]", "not JSON"),
+        ("[{,}]", "not JSON"),
+        ("[{\"advice\":{\"interval\" 0}}]", "no colon after a key"),
+        ("[{\"successful\":truth}]", "no value"),
+        ("[{\"channel\":\"/c0\"}", "the body ends in the middle"),
+        ("[{\"data\":\"]}", "the body ends in the middle"),
+        ("{} ]", "more than one array of messages"),
+        ("[][]", "more than one array of messages"),
+        (&long, "a field that is too long"),
+        (&deep, "nested too deep"),
+    ] {
+        let mut bench = Bench::subscribed(Transport::Bayeux);
+        let heard = bench.told_body(Lane::Connect, body);
+        let last = heard.last().unwrap();
+        assert_eq!(last, &format!("failure bayeux: bad Bayeux: {what}"), "{}", &body[..body.len().min(40)]);
+    }
+}
+
+#[test]
+fn a_websocket_is_closed_with_the_reason_of_its_session() {
+    for (text, code) in [("nonsense", 1008), (r#"[{"channel":"/c0"}"#, 1008), ("[\u{1}", 1008)] {
+        let mut bench = Bench::subscribed(Transport::BayeuxWebSocket);
+        let mut bytes = Vec::new();
+        encode::frame(&mut bytes, Opcode::Text, text.as_bytes(), None);
+        let (mut input, mut out) = (&mut bytes[..], Vec::new());
+        let failure = bench.client.handle_input(&bench.config, &mut input, &mut out).unwrap_err();
+        assert_eq!(failure.kind(), "bayeux");
+        let closed = Decoder::new(Role::Server, 100).next(&mut &mut out[..]).unwrap();
+        assert_eq!(closed, Some(Frame::Close { code: Some(code), reason: "" }), "{text}");
+    }
 }
