@@ -15,6 +15,8 @@ pub(super) struct Chance {
     /// Makes names new: a server that ran before has seen those of an earlier check.
     tag: String,
     names: u32,
+    /// Nothing is cut: the server lacks CONTRACT 3.8.
+    whole: bool,
 }
 
 impl Chance {
@@ -23,13 +25,18 @@ impl Chance {
         // FNV-1a: any number that differs between cases will do.
         let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let index = case.bytes().fold(0xcbf2_9ce4_8422_2325, hash);
-        Chance { draw: Draw::new(seed, Purpose::Check, index), tag: tag.to_owned(), names: 0 }
+        Chance { draw: Draw::new(seed, Purpose::Check, index), tag: tag.to_owned(), names: 0, whole: false }
     }
 
     /// Another stream of the same case, for another connection.
     pub(super) fn fork(&mut self) -> Chance {
         let draw = Draw::new(self.draw.next_u64(), Purpose::Check, 0);
-        Chance { draw, tag: self.tag.clone(), names: 0 }
+        Chance { draw, tag: self.tag.clone(), names: 0, whole: self.whole }
+    }
+
+    /// Cuts nothing from now on.
+    pub(super) fn keep_whole(&mut self) {
+        self.whole = true;
     }
 
     /// Uniform on `low..=high`.
@@ -113,6 +120,7 @@ impl Chance {
     /// Where a piece of that length is cut: ascending, none for a whole one.
     pub(super) fn cuts(&mut self, len: usize) -> Vec<usize> {
         match self.draw.below(8) {
+            _ if self.whole => Vec::new(),
             0 if len <= 512 => (1..len).collect(),
             0..=3 => {
                 let count = self.between(1, 4);

@@ -16,6 +16,7 @@ mod polling;
 mod publishing;
 mod requests;
 mod run;
+mod session;
 mod sse;
 mod streams;
 mod subject;

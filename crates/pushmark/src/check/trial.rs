@@ -26,7 +26,10 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    pub(super) fn new(subject: &'a Subject, chance: Chance) -> Trial<'a> {
+    pub(super) fn new(subject: &'a Subject, mut chance: Chance) -> Trial<'a> {
+        if subject.lacks("3.8").is_some() {
+            chance.keep_whole();
+        }
         Trial { subject, chance, journal: Journal::default(), address: subject.address, emitters: Vec::new() }
     }
 

@@ -132,6 +132,8 @@ pub(super) struct Wire {
     pub(super) pending: Vec<u8>,
     decoder: BodyDecoder,
     chunk: Vec<u8>,
+    /// The last answer said that the connection ends (RFC 9112 9.6): the next request has a new one.
+    ends: bool,
     pub(super) chance: Chance,
     journal: Journal,
 }
@@ -148,7 +150,7 @@ impl Wire {
             .map_err(|error| failed(format!("{address} does not take a connection: {error}")))?;
         let decoder = BodyDecoder::new(BodyLength::None);
         let (host, pending, chunk) = (address.to_string(), Vec::new(), Vec::new());
-        Ok(Wire { socket, host, pending, decoder, chunk, chance, journal })
+        Ok(Wire { socket, host, pending, decoder, chunk, ends: false, chance, journal })
     }
 
     /// A request as bytes.
@@ -171,13 +173,26 @@ impl Wire {
         let more = headers.iter().map(|header| format!(" [{header}]")).collect::<String>();
         let with = if body.is_empty() { String::new() } else { format!(" {}", shown(body)) };
         self.journal.note(brief(&format!("{method} {target}{more}{with}")));
+        self.renew()?;
         self.write(&bytes)
     }
 
     /// Sends bytes as they are, cut into packets.
     pub(super) fn send_raw(&mut self, what: &str, bytes: &[u8]) -> Outcome {
         self.journal.note(format!("{what}: {}", shown(bytes)));
+        self.renew()?;
         self.write(bytes)
+    }
+
+    /// A new connection, where the server said that it ends this one.
+    fn renew(&mut self) -> Outcome {
+        if std::mem::take(&mut self.ends) {
+            let peer = self.socket.peer_addr();
+            let socket = peer.and_then(|address| open(address, None));
+            self.socket = socket.map_err(|error| failed(format!("no connection: {error}")))?;
+            self.pending.clear();
+        }
+        Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Outcome {
