@@ -9,7 +9,7 @@ use super::scenario::Ask;
 use super::{Check, Scale};
 
 /// Transports whose deliveries a server can lose.
-const PUSHED: &[&str] = &["stream", "sse", "websocket", "long-poll"];
+const PUSHED: &[&str] = &["stream", "sse", "websocket", "long-poll", "bayeux", "bayeux-websocket"];
 
 /// 200 publications a second to 20 clients: with N = 1,000 ten blows fall in 2.5 s.
 fn ask(transport: &'static str, scale: Scale) -> Ask {
@@ -30,7 +30,8 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
             let rare = one_in == "1/1000";
             if rare
                 && bench.scale != Scale::Full
-                && (transport == "long-poll" || bench.scale == Scale::Minute)
+                && (matches!(transport, "long-poll" | "bayeux" | "bayeux-websocket")
+                    || bench.scale == Scale::Minute)
             {
                 continue;
             }

@@ -13,7 +13,7 @@ const OVER_MS: f64 = 0.3;
 const RESOLUTION: f64 = 0.001;
 
 /// Transports over which a delay of the server is a delay of the delivery.
-const ALL: &[&str] = &["stream", "sse", "websocket", "long-poll"];
+const ALL: &[&str] = &["stream", "sse", "websocket", "long-poll", "bayeux", "bayeux-websocket"];
 
 const DELAYS_MS: [f64; 4] = [1.0, 5.0, 50.0, 500.0];
 
