@@ -638,6 +638,7 @@ mod tests {
             wire: Wire::default(),
             phases: vec![],
             server_says: None,
+            last_words: None,
         }
     }
 

@@ -87,8 +87,35 @@ pub struct Environment {
     pub open_files: u64,
     /// Ephemeral port range, inclusive.
     pub ephemeral_ports: (u16, u16),
+    /// The reference server that was measured; absent for a target of the user's own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<ServerRef>,
     /// Anything else worth keeping (kernel settings, versions), name to value.
     pub settings: BTreeMap<String, String>,
+}
+
+/// The reference server of a run, as its row had it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ServerRef {
+    /// Its name.
+    pub name: String,
+    /// What its version command says; absent where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub version: Option<String>,
+    /// Which version of which product it is, for people.
+    pub stands_for: String,
+    /// `original` or `present`.
+    pub generation: String,
+    /// How it serves many; absent where its row does not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub architecture: Option<String>,
+    /// Servers that share a descent.
+    pub family: String,
+    /// Its flags: the defaults of the row, and what the case set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub flags: BTreeMap<String, String>,
+    /// It had passed `pushmark check`, as it was when it was measured.
+    pub checked: bool,
 }
 
 /// A phase: ramp, settle, warm-up, measure, drain.
@@ -254,6 +281,24 @@ pub struct Arm {
     /// What the server says of itself (`/stats` at the end): its own word.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server_says: Option<serde_json::Value>,
+    /// The end of a started server that did not hold; absent where it did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_words: Option<LastWords>,
+}
+
+/// How a server ended, and what it wrote last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastWords {
+    /// `exit 1`, `signal 9`, or what we had to do to it.
+    pub how: String,
+    /// It ended before it was told to.
+    pub by_itself: bool,
+    /// It did not end when it was told to, and was killed.
+    pub hung: bool,
+    /// It wanted for memory: its own word, or the kernel's.
+    pub out_of_memory: bool,
+    /// The last lines of its output.
+    pub lines: Vec<String>,
 }
 
 /// Connections of an arm.

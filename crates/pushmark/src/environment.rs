@@ -62,6 +62,7 @@ pub fn environment(placement: Placement, settings: BTreeMap<String, String>) -> 
         server_cpus: placement.server_cpus,
         cpu_accounting: "schedstat".into(),
         same_host: placement.same_host,
+        server: None,
         open_files: limits::open_files().0,
         ephemeral_ports: limits::ephemeral_ports().unwrap_or_default(),
         settings,

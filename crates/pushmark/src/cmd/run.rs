@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::plan::Plan;
-use pushmark_model::run::{Run, VerdictState};
+use pushmark_model::run::{Run, ServerRef, VerdictState};
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 
-use super::output::{Format, complain, print};
+use super::output::{Format, complain, note, print};
 use crate::environment::{Placement, environment};
 use crate::exit::{Ending, Exit};
 use crate::preflight::{self, Machine, Need, sources_for};
@@ -21,8 +21,10 @@ use crate::run::{
     self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
 };
 use crate::scenario_file::{self, Asked, Loaded};
-use crate::server::cpus;
-use crate::server::registry::Registry;
+use crate::server::logs::KeptFile;
+use crate::server::registry::{Registry, Server};
+use crate::server::version::version;
+use crate::server::{build, cpus, state};
 use crate::store::hlog::Interval;
 use crate::store::{self, Index, Kept, RESULTS, Utc};
 
@@ -95,6 +97,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
         return Err(Ending::error(Exit::Usage, text));
     }
+    let server = match &loaded.server {
+        Some(server) => Some(prepared(args, &registry, server, &loaded)?),
+        None => None,
+    };
     let cpus = Cpus::share_out(args, &loaded)?;
     let signals = Signals::listen()?;
     let mut progress = Progress::new(args.quiet);
@@ -107,7 +113,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         }
         let start = Start { number, of: starts };
         let assembled = one_start(&loaded, &registry, &cpus, &signals, start, &mut progress);
-        let Assembled { run, windows, intervals } = match assembled {
+        let Assembled { mut run, windows, intervals, logs } = match assembled {
             Ok(assembled) => assembled,
             Err(error) if files.is_empty() => return Err(error),
             // The starts before it were measured: they are shown.
@@ -118,11 +124,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 break;
             }
         };
+        run.environment.server.clone_from(&server);
         exit = exit.worst(exit_of(&run));
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
         progress.finish();
-        last_page = keep(&files, &intervals, &place);
+        last_page = keep(&files, &intervals, &logs, &place);
         if last_page.is_none() {
             // Printed or lost: nobody may take this for a kept run.
             exit = exit.worst(Exit::Internal);
@@ -132,6 +139,36 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
     print_result(args, &files, last_page.as_deref())?;
     Ok(exit)
+}
+
+/// A server that can be started: built where it was not; and what a run keeps of it. Done before
+/// anything is pinned or listens to signals: a build has all CPUs, and Ctrl-C ends it.
+fn prepared(
+    args: &RunArgs,
+    registry: &Registry,
+    server: &Server,
+    loaded: &Loaded,
+) -> anyhow::Result<ServerRef> {
+    let mut say = |text: &str| {
+        if !args.quiet {
+            note(text);
+        }
+    };
+    build::ensure(registry, server, &mut say)?;
+    let checked = state::checked(registry, server).is_some();
+    if !checked {
+        say(&format!("{0} has not passed its checks as it is now: pushmark check {0}", server.name));
+    }
+    Ok(ServerRef {
+        name: server.name.clone(),
+        version: version(registry, server),
+        stands_for: server.stands_for.clone(),
+        generation: server.generation.name().to_owned(),
+        architecture: server.architecture.map(|a| a.name().to_owned()),
+        family: server.family().to_owned(),
+        flags: registry.flags(server, &loaded.scenario.target.flags),
+        checked,
+    })
 }
 
 /// Who runs where. Decided once: from then on this process is kept to its own half.
@@ -348,11 +385,12 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
 
 /// Keeps the newest run; its page shows all starts so far. Gives the page's path, or none where
 /// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
-fn keep(files: &[RunFiles], intervals: &[Interval], place: &Path) -> Option<String> {
+fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
     let newest = &files[files.len() - 1];
     // A page that cannot be drawn must not cost the run.
     let html = std::panic::catch_unwind(|| report::html(files)).ok();
-    let kept = Kept { run: &newest.run, windows: &newest.windows, intervals, report_html: html.as_deref() };
+    let (run, windows) = (&newest.run, &newest.windows);
+    let kept = Kept { run, windows, intervals, logs, report_html: html.as_deref() };
     let saved = match store::save(&kept, &store::places(place)) {
         Ok(saved) => saved,
         Err(error) => {

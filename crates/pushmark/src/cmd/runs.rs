@@ -166,7 +166,7 @@ mod tests {
     fn keep(results: &Path, id: &str) {
         let run = testing::run(id);
         store::save(
-            &Kept { run: &run, windows: &[], intervals: &[], report_html: None },
+            &Kept { run: &run, windows: &[], intervals: &[], logs: &[], report_html: None },
             &[results.join(id)],
         )
         .unwrap();

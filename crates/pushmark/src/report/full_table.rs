@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use pushmark_model::run::{Arm, Delivery, Latency, VerdictState};
 
 use super::case::{ArmView, Case, P, Percentile};
+use super::ending;
 use super::estimate::Estimate;
 use super::numbers::{PAGE, TimeUnit};
 use super::table::{Cell, Table};
@@ -24,6 +25,7 @@ pub(crate) fn table(case: &Case<'_>) -> Table {
     let mut rows = Rows { case, table: Table::new(&columns) };
     rows.words("verdict", |a| a.state.name().into());
     rows.words("outcome", |a| a.outcome.name().into());
+    rows.endings();
     rows.words("starts, n", |a| a.n().to_string());
     rows.words("subscribed from", |a| a.starts.first().map_or(String::new(), |s| s.subscribed_by.clone()));
     connections(&mut rows);
@@ -51,6 +53,17 @@ impl<'a> Rows<'a, '_> {
         let mut row = vec![Cell::text(name)];
         row.extend(self.case.arms.iter().map(|a| Cell::text(of(a))));
         self.table.push(row);
+    }
+
+    /// How servers ended that did not hold; no row where all did.
+    fn endings(&mut self) {
+        let of = |arm: &ArmView<'a>| match ending::of(arm) {
+            Some(words) => Cell::text(words),
+            None => Cell::absent(),
+        };
+        let mut row = vec![Cell::text("its server")];
+        row.extend(self.case.arms.iter().map(of));
+        self.keep(row);
     }
 
     /// A total over the starts.

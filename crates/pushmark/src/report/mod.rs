@@ -5,6 +5,7 @@ mod avoid;
 mod canvas;
 mod case;
 mod curve;
+mod ending;
 mod estimate;
 mod figure;
 mod figures;

@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Color};
 use pushmark_model::run::VerdictState;
 
 use super::case::Case;
+use super::ending;
 use super::numbers::TERMINAL;
 use super::thresholds::{self, Outcome};
 use super::tokens::glyph;
@@ -41,6 +42,7 @@ pub(crate) fn render(case: &Case<'_>, style: &Style<'_>) -> String {
         out.extend(tables::latencies(case, &pen));
     }
     out.push(String::new());
+    out.extend(endings(case, &pen));
     out.extend(reasons(case, &pen));
     let foot = foot(case, style, &pen);
     if foot.is_empty() {
@@ -184,6 +186,24 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Servers that ended or hung, each with the last it wrote.
+fn endings(case: &Case<'_>, pen: &Pen) -> Vec<String> {
+    let mut out = Vec::new();
+    for arm in &case.arms {
+        let Some(words) = ending::of(arm) else { continue };
+        for (i, line) in wrapped(&format!("its server {words}"), COLUMNS - 16).into_iter().enumerate() {
+            let head = if i == 0 { arm.name() } else { "" };
+            out.push(format!("  {head:<14}{line}"));
+        }
+        for line in ending::lines(arm) {
+            let shown: String = line.chars().filter(|c| !c.is_control()).take(COLUMNS - 18).collect();
+            out.push(pen.dim(&format!("  {:14}| {shown}", "")));
+        }
+        out.push(String::new());
+    }
+    out
 }
 
 fn reasons(case: &Case<'_>, pen: &Pen) -> Vec<String> {

@@ -16,6 +16,7 @@ use crate::gather::{self, Gathered};
 use crate::monitor::figures::{self, CrowdPoint};
 use crate::monitor::{Monitor, Snapshot};
 use crate::progress::{Live, Progress};
+use crate::server::logs::KeptFile;
 use crate::verdict::{self, Facts};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.
@@ -142,9 +143,9 @@ pub(super) fn drive(
     // Asked before it is stopped: its own word.
     let says = setup.target.stats(up.port);
     let ended = watch.server_ended.take();
-    if let Some(process) = &mut up.process {
-        process.stop();
-    }
+    let (last_words, logs) = up.stop();
+    // One that ended in the last moment did so by itself as well.
+    let ended = ended.or_else(|| last_words.as_ref().filter(|w| w.by_itself).map(|w| w.how.clone()));
     let samples = monitor.stop();
 
     let mut windows = gathered.windows();
@@ -152,10 +153,25 @@ pub(super) fn drive(
     let mut arm = figures_of(plan, &gathered, &marks, says, ended.clone());
     let facts = facts(plan, &marks, &gathered, stopped_ns.map(|at| at.saturating_sub(start_ns)), ended);
     arm.outcome = verdict::outcome(&arm, &facts);
+    arm.last_words =
+        last_words.filter(|words| arm.outcome != Outcome::Held || words.hung || words.out_of_memory);
     let reasons = verdict::judge(&arm, &facts);
     arm.verdict = verdict::worst(&reasons);
     let intervals = gathered.intervals(Duration::from_nanos(start_ns.saturating_sub(setup.began_ns)));
-    Ok(ArmDone { arm, windows, intervals, reasons, troubles: gathered.total().troubles.clone() })
+    Ok(ArmDone {
+        arm,
+        windows,
+        intervals,
+        reasons,
+        logs: logs_of(plan, logs),
+        troubles: gathered.total().troubles.clone(),
+    })
+}
+
+/// The files a server left, by the name of its arm.
+fn logs_of(plan: &ArmPlan, logs: Vec<KeptFile>) -> Vec<KeptFile> {
+    let named = |file: KeptFile| KeptFile { name: format!("{}.{}", plan.transport, file.name), ..file };
+    logs.into_iter().map(named).collect()
 }
 
 /// Every client has tried once, none will again, and none was let in: nothing is left to wait
@@ -346,6 +362,7 @@ fn figures_of(
         wire,
         phases: gather::phases(&plan.phases),
         server_says: says,
+        last_words: None,
     }
 }
 
@@ -409,5 +426,12 @@ pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
     let facts = Facts { broken_off: Some(broken.to_string()), ..Facts::default() };
     let reasons = verdict::judge(&arm, &facts);
     arm.verdict = verdict::worst(&reasons);
-    ArmDone { arm, windows: Vec::new(), intervals: Vec::new(), reasons, troubles: vec![broken.to_string()] }
+    ArmDone {
+        arm,
+        windows: Vec::new(),
+        intervals: Vec::new(),
+        reasons,
+        logs: Vec::new(),
+        troubles: vec![broken.to_string()],
+    }
 }

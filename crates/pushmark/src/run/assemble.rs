@@ -6,6 +6,7 @@ use pushmark_model::run::{Environment, Run, SCHEMA, SelftestRef, Window};
 
 use super::ArmDone;
 use crate::gather;
+use crate::server::logs::KeptFile;
 use crate::store::hlog::Interval;
 use crate::store::{Utc, run_id};
 use crate::verdict;
@@ -40,6 +41,8 @@ pub struct Assembled {
     pub windows: Vec<Window>,
     /// Latencies second by second.
     pub intervals: Vec<Interval>,
+    /// What the servers wrote.
+    pub logs: Vec<KeptFile>,
 }
 
 /// Puts a run together.
@@ -48,11 +51,13 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
     let mut windows = Vec::new();
     let mut reasons = Vec::new();
     let mut intervals = Vec::new();
+    let mut logs = Vec::new();
     for mut finished in done {
         arms.push(finished.arm);
         windows.append(&mut finished.windows);
         reasons.append(&mut finished.reasons);
         intervals.append(&mut finished.intervals);
+        logs.append(&mut finished.logs);
     }
     let thresholds = about
         .expressions
@@ -77,5 +82,5 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         arms,
         selftest: about.selftest,
     };
-    Assembled { run, windows, intervals }
+    Assembled { run, windows, intervals, logs }
 }

@@ -18,6 +18,7 @@ pub use target::Target;
 pub use unserved::{Unserved, nobody_came};
 
 use crate::progress::Progress;
+use crate::server::logs::KeptFile;
 use crate::store::hlog::Interval;
 
 /// What an arm left.
@@ -31,6 +32,8 @@ pub struct ArmDone {
     pub intervals: Vec<Interval>,
     /// Every doubt about it.
     pub reasons: Vec<Reason>,
+    /// What its server wrote: the end of each file.
+    pub logs: Vec<KeptFile>,
     /// The first troubles in words, for a target that could not be used.
     pub troubles: Vec<String>,
 }

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use pushmark_model::plan::ArmPlan;
+use pushmark_model::run::LastWords;
 use pushmark_model::scenario::Scenario;
 use pushmark_model::template::{Template, Values};
 
 use crate::scenario_file::Loaded;
-use crate::server::logs::Logs;
+use crate::server::listeners::is_taken;
+use crate::server::logs::{KeptFile, Logs};
 use crate::server::port::free_port;
 use crate::server::process::{Process, Start};
 use crate::server::registry::{Filling, Registry, Server};
@@ -31,6 +33,8 @@ pub struct Target {
     stop: Vec<String>,
     stats: Option<String>,
     emitters: Option<String>,
+    /// Its listener is one of its own processes.
+    strict: bool,
 }
 
 /// A target that can be measured now.
@@ -40,6 +44,15 @@ pub(super) struct Up {
     pub(super) port: u16,
     pub(super) subscribe_to: SocketAddr,
     pub(super) publish_to: Option<SocketAddr>,
+}
+
+impl Up {
+    /// Ends what was started; what is left of it, and what it wrote.
+    pub(super) fn stop(&mut self) -> (Option<LastWords>, Vec<KeptFile>) {
+        let Some(process) = &mut self.process else { return (None, Vec::new()) };
+        process.stop();
+        (Some(process.last_words()), process.logs())
+    }
 }
 
 impl Target {
@@ -84,6 +97,7 @@ impl Target {
             stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
+            strict: true,
         })
     }
 
@@ -99,6 +113,7 @@ impl Target {
             stop: process.stop.clone().unwrap_or_default(),
             stats: None,
             emitters: None,
+            strict: false,
         }
     }
 
@@ -129,12 +144,15 @@ impl Target {
                 cpus: cpus.to_vec(),
                 stop: self.stop.iter().map(filled).collect(),
             };
+            // A target on a port of its own choice: where its clients will come.
+            let serves = arm.subscribe.port.unwrap_or(port);
+            let taken = is_taken(serves);
             let mut started = Process::start(&start, logs)?;
             match self.ready.as_ref().map(filled) {
                 Some(url) => started.wait_ready(&url, READY_WITHIN)?,
-                // A target on a port of its own choice: where its clients will come.
-                None => started.wait_accepting(arm.subscribe.port.unwrap_or(port), READY_WITHIN)?,
+                None => started.wait_accepting(serves, READY_WITHIN)?,
             };
+            started.owns(serves, taken, self.strict)?;
             process = Some(started);
         }
         let subscribe = &arm.subscribe;

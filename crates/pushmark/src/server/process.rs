@@ -14,13 +14,17 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use pushmark_model::run::LastWords;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, test_kill_process_group};
 
 use super::cpus::{allowed_cpus, pin_current_thread};
 use super::http;
-use super::logs::Logs;
+use super::keeper::Keeper;
+use super::last_words;
+use super::listeners::{Listener, listener};
+use super::logs::{KeptFile, Logs};
 
 /// Time between two ready probes.
 const PROBE: Duration = Duration::from_millis(20);
@@ -70,6 +74,14 @@ pub struct Process {
     ended: Option<ExitStatus>,
     /// Asks it to end, once.
     stop: Option<Command>,
+    /// How it had ended before it was stopped, if it had; set by the first stop.
+    by_itself: Option<Option<String>>,
+    /// It had to be killed.
+    stubborn: bool,
+    /// What the kernel had killed for want of memory when it started.
+    kernel_kills: Option<u64>,
+    /// Ends it where we end without a word; absent on a machine that has no shell.
+    keeper: Option<Keeper>,
 }
 
 impl Process {
@@ -84,8 +96,13 @@ impl Process {
         if let Some(folder) = &start.folder {
             command.current_dir(folder);
         }
+        let mut keeper = Keeper::new(Some(logs.folder())).ok();
         let mut child = spawn_on(&mut command, &start.cpus)
             .with_context(|| format!("cannot start {}: {}", start.name, start.command.join(" ")))?;
+        if let Some(keeper) = &mut keeper {
+            // A keeper that is gone already keeps nothing; the server can still be measured.
+            let _ = keeper.watch(child.id() as i32);
+        }
         let pidfd = match pidfd_open(pid(&child), PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
             Err(error) => {
@@ -96,7 +113,18 @@ impl Process {
         };
         STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(child.id() as i32);
         let stop = stop_command(start, output);
-        Ok(Process { name: start.name.clone(), child, pidfd, logs, ended: None, stop })
+        Ok(Process {
+            name: start.name.clone(),
+            child,
+            pidfd,
+            logs,
+            ended: None,
+            stop,
+            by_itself: None,
+            stubborn: false,
+            kernel_kills: last_words::kernel_kills(),
+            keeper,
+        })
     }
 
     /// Its process id, the root of the tree to watch.
@@ -135,7 +163,8 @@ impl Process {
             let probed = probe(left.clamp(PROBE, PROBE_MAX));
             // Also where something answers: another may sit on the port.
             if let Some(how) = self.ended() {
-                bail!("{} ended before it was ready ({how})\n{}", self.name, self.log_tail());
+                let memory = if self.out_of_memory() { ", out of memory" } else { "" };
+                bail!("{} ended before it was ready ({how}{memory})\n{}", self.name, self.log_tail());
             }
             let Err(last) = probed else { return Ok(started.elapsed()) };
             if started.elapsed() >= within {
@@ -166,7 +195,11 @@ impl Process {
     /// Ends it: its own command if it has one, SIGTERM, then SIGKILL, 3 s between them, the
     /// signals always for the whole group. Returns how it had ended by itself before, if it had.
     pub fn stop(&mut self) -> Option<String> {
+        if let Some(by_itself) = &self.by_itself {
+            return by_itself.clone();
+        }
         let by_itself = self.ended();
+        self.by_itself = Some(by_itself.clone());
         if by_itself.is_none() {
             self.ask_to_end();
         }
@@ -175,8 +208,53 @@ impl Process {
             // On an error there is no more to wait for: the next signal settles it.
             let _ = self.wait_end(GRACE);
         }
+        self.stubborn = self.ended().is_none();
         self.kill();
         by_itself
+    }
+
+    /// What is left of it once it is stopped: how it ended, whether for want of memory, and the
+    /// last lines it wrote.
+    pub fn last_words(&self) -> LastWords {
+        let how = match &self.by_itself {
+            Some(Some(how)) => how.clone(),
+            _ if self.stubborn => "killed: it did not end when it was told to".to_owned(),
+            _ => "stopped by us".to_owned(),
+        };
+        LastWords {
+            by_itself: self.by_itself.as_ref().is_some_and(Option::is_some),
+            hung: self.stubborn,
+            how,
+            out_of_memory: self.out_of_memory(),
+            lines: self.logs.last_lines(),
+        }
+    }
+
+    fn out_of_memory(&self) -> bool {
+        let ended = self.ended.map(how);
+        last_words::out_of_memory(
+            &self.logs,
+            ended.as_deref(),
+            (self.kernel_kills, last_words::kernel_kills()),
+        )
+    }
+
+    /// Its log and what it put into `{log}`: the end of each file.
+    pub fn logs(&self) -> Vec<KeptFile> {
+        self.logs.take()
+    }
+
+    /// Makes sure that it is this server, or what it started, that listens on a port: never a
+    /// stranger's figures in its place. `taken` says that somebody listened before it started;
+    /// where nobody did, a listener that it had made by another (a container's) may be none of its
+    /// own processes, so only `strict` asks for one.
+    pub fn owns(&self, port: u16, taken: bool, strict: bool) -> anyhow::Result<()> {
+        match listener(port, self.pid()) {
+            Listener::Stranger(who) if taken || strict => {
+                bail!("port {port} is served by {who}, not by {}\n{}", self.name, self.log_tail())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Runs its own stop command; what that cannot do is left to the signals.
@@ -198,6 +276,8 @@ impl Process {
         }
         started.swap_remove(at);
         drop(started);
+        // Its number may be another's from now on.
+        self.keeper = None;
         // Its children are not ours to wait for: look until they are gone, so that the next
         // server does not start beside them. A zombie nobody collects ends the patience.
         let started = Instant::now();

@@ -9,6 +9,7 @@ use pushmark_model::run::{Run, SCHEMA, Window};
 
 use super::draft::Draft;
 use super::hlog;
+use crate::server::logs::KeptFile;
 
 /// Everything that is kept of a case.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub struct Kept<'a> {
     pub windows: &'a [Window],
     /// Latencies second by second, for `latency.hlog`; it gets the sums of each arm besides.
     pub intervals: &'a [hlog::Interval],
+    /// What the servers wrote, by arm.
+    pub logs: &'a [KeptFile],
     /// The report, one offline file.
     pub report_html: Option<&'a str>,
 }
@@ -69,6 +72,9 @@ fn write(kept: &Kept<'_>, place: &Path) -> anyhow::Result<PathBuf> {
     }
     if let Some(text) = &kept.run.scenario_text {
         draft.write("scenario.toml", |out| Ok(out.write_all(text.as_bytes())?))?;
+    }
+    for file in kept.logs {
+        draft.write(&file.name, |out| Ok(out.write_all(&file.bytes)?))?;
     }
     draft.keep()
 }

@@ -11,7 +11,7 @@ fn window() -> Window {
 
 fn saved(parent: &Path, windows: &[Window]) -> PathBuf {
     let run = testing::run("20261121T200412Z-fan-out-k3f9");
-    let kept = Kept { run: &run, windows, intervals: &[], report_html: Some("<!doctype html>") };
+    let kept = Kept { run: &run, windows, intervals: &[], logs: &[], report_html: Some("<!doctype html>") };
     let saved = save(&kept, &[parent.join(&run.id)]).unwrap();
     assert!(saved.trouble.is_none());
     saved.folder
@@ -71,7 +71,7 @@ fn a_place_that_takes_nothing_gives_way_to_the_next() {
     let file = parent.path().join("file");
     fs::write(&file, "not a folder").unwrap();
     let run = testing::run("id");
-    let kept = Kept { run: &run, windows: &[], intervals: &[], report_html: None };
+    let kept = Kept { run: &run, windows: &[], intervals: &[], logs: &[], report_html: None };
     let (bad, good) = (file.join("run"), parent.path().join("spare/run"));
     let saved = save(&kept, &[bad.clone(), good.clone()]).unwrap();
     assert_eq!(saved.folder, good);

@@ -9,7 +9,7 @@ use crate::store::{self, Kept, testing};
 
 fn keep(results: &Path, id: &str) -> (Run, PathBuf) {
     let run = testing::run(id);
-    let kept = Kept { run: &run, windows: &[], intervals: &[], report_html: None };
+    let kept = Kept { run: &run, windows: &[], intervals: &[], logs: &[], report_html: None };
     let folder = store::save(&kept, &[results.join(id)]).unwrap().folder;
     (run, folder)
 }

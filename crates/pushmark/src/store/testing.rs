@@ -45,6 +45,7 @@ pub(crate) fn run(id: &str) -> Run {
             Phase { name: "measure".into(), start_us: 1_000_000, end_us: 11_000_000 },
         ],
         server_says: None,
+        last_words: None,
     };
     Run {
         schema: SCHEMA.into(),

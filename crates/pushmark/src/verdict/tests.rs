@@ -47,6 +47,7 @@ fn arm() -> Arm {
         wire: Wire::default(),
         phases: Vec::new(),
         server_says: None,
+        last_words: None,
     }
 }
 

@@ -284,6 +284,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
         server_says: Some(
             serde_json::json!({"published": PUBLICATIONS, "clock": "monotonic", "grain_us": 1}),
         ),
+        last_words: None,
     };
     let windows = windows_of(&arm, &windows);
     (arm, windows)
@@ -426,6 +427,7 @@ pub fn of_arms(arms: Vec<(Arm, Vec<Window>)>, start: usize) -> Sample {
             same_host: true,
             open_files: 1_048_576,
             ephemeral_ports: (32_768, 60_999),
+            server: None,
             settings: BTreeMap::from([("net.core.somaxconn".to_string(), "4096".to_string())]),
         },
         phases: phases(),

@@ -1,16 +1,15 @@
 //! `pushmark servers list`: by family, what stands for the studies beside what is in use now, and
 //! what each lacks to run here.
 
-use std::process::Stdio;
-
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
 use super::super::output::Format;
 use crate::progress::screen::Screen;
-use crate::server::build::{command, lacking};
+use crate::server::build::lacking;
 use crate::server::registry::{Need, Registry, Server};
 use crate::server::state::{self, Built};
+use crate::server::version::version;
 
 /// A server and how it stands here.
 struct Listed<'r> {
@@ -33,7 +32,7 @@ pub(super) fn list(registry: &Registry, format: Format, versions: bool) -> anyho
             version: None,
         };
         if versions && row.is_ready() {
-            row.version = version(registry, server)?;
+            row.version = version(registry, server);
         }
         rows.push(row);
     }
@@ -41,21 +40,6 @@ pub(super) fn list(registry: &Registry, format: Format, versions: bool) -> anyho
         Format::Json => format!("{:#}\n", Value::from_iter(rows.iter().map(Listed::json))),
         Format::Text => text(&rows, &Screen::of_stdout()),
     })
-}
-
-/// What its version command says first; `None` where it fails.
-fn version(registry: &Registry, server: &Server) -> anyhow::Result<Option<String>> {
-    if server.version.is_empty() {
-        return Ok(None);
-    }
-    let answer = command(registry, server, &server.version)?.stdin(Stdio::null()).output();
-    let Ok(answer) = answer.map_err(drop).and_then(|a| if a.status.success() { Ok(a) } else { Err(()) })
-    else {
-        return Ok(None);
-    };
-    let said = [answer.stdout, answer.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    Ok(said.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned))
 }
 
 impl Listed<'_> {
