@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use pushmark_proto::bayeux::messages;
-use pushmark_proto::client::Transport;
-use pushmark_proto::fuzzing::{bayeux, replay};
+use pushmark_proto::client::{Config, Transport};
+use pushmark_proto::fuzzing::{agree, bayeux, replay};
 use pushmark_proto::http1::write;
 use pushmark_proto::websocket::{Opcode, encode};
 
@@ -99,6 +99,18 @@ fn carried(transport: Transport, bodies: &[Vec<u8>], piece: usize) -> Vec<u8> {
         }
     }
     out
+}
+
+#[test]
+fn what_is_wrong_first_is_told_however_it_comes() {
+    // A field too long to be kept, and behind its limit a byte that is no text.
+    for (at, kind) in [(20_000, "bayeux"), (9_000, "utf8")] {
+        let mut body = format!("[{{\"id\":\"{}\"}}]", "7".repeat(30_000)).into_bytes();
+        body[at] = 0xff;
+        let bytes = bayeux::answer(Transport::BayeuxWebSocket, &body);
+        let config = Config { message_max: 1 << 20, ..bayeux::config(Transport::BayeuxWebSocket) };
+        assert_eq!(agree(&bytes, || bayeux::session(&config, 3)).failure, Some(kind));
+    }
 }
 
 proptest! {

@@ -79,6 +79,12 @@ fn a_server_that_forgets_again_and_again_is_given_time() {
         bench.asks(Lane::Connect);
     }
     assert_eq!(pauses, [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
+    // Whoever tries all the same has as many attempts again.
+    bench.client.connection_lost();
+    assert_eq!(bench.asks(Lane::Connect), [HANDSHAKE]);
+    bench.told(&GREETING.replace("\"id\":\"1\",", ""));
+    bench.asks(Lane::Connect);
+    assert_eq!(bench.told(UNKNOWN), ["opened 200", "answered"]);
 }
 
 #[test]
@@ -242,6 +248,15 @@ fn whatever_was_asked_is_asked_again_after_a_loss() {
         bench.client.lane_lost(Lane::Connect);
         assert_eq!(bench.asks(Lane::Connect), [again]);
     }
+}
+
+#[test]
+fn a_disconnect_whose_connection_is_lost_is_said_again() {
+    let mut bench = Bench::subscribed(Transport::Bayeux);
+    bench.session().disconnect();
+    let said = bench.asks(Lane::Command);
+    bench.client.lane_lost(Lane::Command);
+    assert_eq!(bench.asks(Lane::Command), said);
 }
 
 #[test]
