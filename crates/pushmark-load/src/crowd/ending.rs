@@ -38,7 +38,8 @@ impl Shard {
             // An idle kept-alive connection may end: the next poll makes another.
             return self.session_goes_on(index);
         }
-        if polled && phase == Phase::Asked && reused && answered && !partial {
+        let in_time = !kind.starts_with("timeout");
+        if polled && in_time && phase == Phase::Asked && reused && answered && !partial {
             // The keep-alive ended as we asked (RFC 9112 9.3.1): once more, on a new connection.
             return self.connect(index);
         }

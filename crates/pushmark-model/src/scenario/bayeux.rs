@@ -39,7 +39,10 @@ impl Compiler<'_> {
             );
             return None;
         }
-        Some(Bayeux { channel, acknowledge: template.acknowledge.unwrap_or(false) })
+        Some(Bayeux {
+            channel,
+            acknowledge: template.acknowledge.unwrap_or(self.scenario.target.acknowledge),
+        })
     }
 
     /// Peers publish on the channel they hear: it must be one channel.

@@ -36,6 +36,9 @@ pub struct Target {
     pub headers: BTreeMap<String, String>,
     /// Cookies are kept per client and sent back. Default: false.
     pub cookies: bool,
+    /// Clients of Bayeux ask for the acknowledge extension, which promises order and redelivery. Default: false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub acknowledge: bool,
     /// How clients of each transport subscribe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<SubscribeSet>,
@@ -157,7 +160,7 @@ pub struct SubscribeTemplate {
     /// The Bayeux channel of a channel (template). Default: `/{channel}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Bayeux: asks for the acknowledge extension, which promises order and redelivery. Default: false.
+    /// Bayeux: whether to ask for the acknowledge extension. Default: as `[target] acknowledge` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledge: Option<bool>,
 }

@@ -10,7 +10,7 @@ use pushmark_model::transport::Transport;
 pub struct Need {
     /// Subscriber connections.
     pub connections: u64,
-    /// Publisher connections.
+    /// Publisher connections: those of the pool, or the second ones of peers that speak Bayeux.
     pub publishers: u64,
     /// Connections made anew every second once the crowd is whole (`keep_alive = false`).
     pub renewed_per_s: f64,
@@ -78,7 +78,7 @@ impl Need {
 fn publishers(arm: &ArmPlan) -> u64 {
     match &arm.publisher {
         Some(p) if p.mode == Mode::External => u64::from(p.connections),
-        _ => 0,
+        _ => arm.second_connections_max(),
     }
 }
 
