@@ -103,3 +103,58 @@ fn clients_come_to_the_thread_of_their_session() {
     assert_eq!(server.stats()["bayeux"]["unknown_clients"], 0);
     server.wait_until("all gone", |stats| stats["bayeux"]["sessions"] == 0);
 }
+
+#[test]
+fn whoever_comes_and_goes_everybody_hears_what_he_asked_for() {
+    const NAMES: [&str; 7] = ["/a/x", "/a/y", "/b", "/b/x/y", "/a/*", "/b/**", "/**"];
+    const CHANNELS: [&str; 5] = ["a/x", "a/y", "b", "b/x/y", "c"];
+    const HEARD_BY: [&[&str]; 5] = [
+        &["/a/x", "/a/*", "/**"],
+        &["/a/y", "/a/*", "/**"],
+        &["/b", "/**"],
+        &["/b/x/y", "/b/**", "/**"],
+        &["/**"],
+    ];
+    let server = Server::plain();
+    let mut crowd: Vec<(Socket, Vec<&str>)> =
+        (0..6).map(|_| (Socket::open(&server, &json!({})), Vec::new())).collect();
+    let mut seed = 7_u64;
+    let mut draw = |n: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % n
+    };
+    for round in 0..300 {
+        let (who, name) = (draw(crowd.len()), NAMES[draw(NAMES.len())]);
+        let (socket, names) = &mut crowd[who];
+        match draw(8) {
+            0 => {
+                socket.tell("/meta/disconnect", &json!({}));
+                socket.heard(1);
+                crowd[who] = (Socket::open(&server, &json!({})), Vec::new());
+            }
+            1..5 => {
+                socket.tell("/meta/subscribe", &json!({"subscription": name}));
+                socket.heard(1);
+                names.push(name);
+            }
+            _ => {
+                socket.tell("/meta/unsubscribe", &json!({"subscription": name}));
+                socket.heard(1);
+                names.retain(|have| *have != name);
+            }
+        }
+        let channel = draw(CHANNELS.len());
+        server.publish(CHANNELS[channel], round.to_string().as_bytes());
+        // A text to oneself shows what came before it.
+        for (socket, names) in &mut crowd {
+            socket.tell("/service/echo", &json!({"data": 1}));
+            let mut heard = socket.heard(1);
+            let expected = usize::from(names.iter().any(|name| HEARD_BY[channel].contains(name)));
+            if expected == 1 {
+                assert_eq!(data(&heard), [round.to_string()], "{names:?} hear {}", CHANNELS[channel]);
+                heard = socket.heard(1);
+            }
+            assert_eq!(heard[0]["channel"], "/service/echo", "{names:?} do not hear {}", CHANNELS[channel]);
+        }
+    }
+}
