@@ -259,7 +259,10 @@ fn a_disconnect_ends_the_session_and_its_connect() {
     let mut bench = Bench::subscribed(Transport::BayeuxWebSocket);
     bench.session().disconnect();
     assert_eq!(bench.asks(Lane::Connect), [r#"/meta/disconnect clientId="k7""#]);
-    assert_eq!(bench.told(r#"{"channel":"/meta/disconnect","successful":true}"#), ["closed"]);
+    let last = r#"{"channel":"/meta/connect","successful":true,"advice":{"reconnect":"none"}}"#;
+    assert_eq!(bench.told(last), ["closed"], "the first of the two says it");
+    assert_eq!(bench.told(r#"{"channel":"/meta/disconnect","successful":true}"#), [""; 0]);
+    assert_eq!(bench.counts().advice_none, 0);
 
     let mut bench = Bench::of(Transport::Bayeux);
     bench.session().disconnect();

@@ -22,7 +22,8 @@ impl Session {
         if let Some(time) = &incoming.time {
             self.time.get_or_insert_default().answered(time, self.now_ms);
         }
-        if let Some(advice) = incoming.advice {
+        // Who leaves is told not to come back; that is no news of the server.
+        if let Some(advice) = incoming.advice.filter(|_| self.leaving == Leaving::No) {
             self.advised(&advice);
         }
         let unknown = self.unknown_client(incoming);
