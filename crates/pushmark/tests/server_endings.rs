@@ -124,10 +124,15 @@ fn want_of_memory_is_told() {
 #[test]
 fn one_that_refuses_some_and_one_that_refuses_all() {
     let tool = Tool::new();
-    let all = "echo $$ > pid; exec \"$1\" serve --port \"$2\" --refuse 1/1\n";
+    let all = "echo $$ > pid; echo 'java.lang.OutOfMemoryError: native thread'; exec \"$1\" serve --port \"$2\" --refuse 1/1\n";
     // Ready is then a port that accepts.
     tool.write("s.toml", &scripted(&tool, all, &["sse"]).replace("ready = ", "# ready = "));
-    tool.run(&["run", "s.toml", "-q"]).expect(3).says(&["no client could subscribe", "8 of 8"]);
+    tool.run(&["run", "s.toml", "-q"]).expect(3).says(&[
+        "no client could subscribe",
+        "8 of 8",
+        "its server: stopped by us, out of memory",
+        "| java.lang.OutOfMemoryError",
+    ]);
     assert!(tool::is_gone(pid(&tool, "pid")));
 
     let some = "echo $$ > pid; echo refusing; exec \"$1\" serve --port \"$2\" --refuse 1/4\n";

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use pushmark_model::plan::{ArmPlan, Mode, Reconnect, ShardPlan};
-use pushmark_model::run::{Arm, Generator, Outcome, VerdictState, Wire};
+use pushmark_model::run::{Arm, Generator, LastWords, Outcome, VerdictState, Wire};
 use pushmark_net::Clock;
 
 use super::crew::{Came, Crew};
@@ -130,7 +130,8 @@ pub(super) fn drive(
             let _ = crew.join();
             let total = gathered.total();
             let of = Unserved { plan, failed: &total.failed, troubles: &total.troubles };
-            return Err(unreachable(anyhow::anyhow!(nobody_came(&[of]))));
+            let text = nobody_came(&[of]) + &up.stop().0.map_or(String::new(), |words| told(&words));
+            return Err(unreachable(anyhow::anyhow!(text)));
         }
         if now_ns > start_ns + plan.phases.end_ns() + OVERTIME_NS {
             return Err(internal(anyhow::anyhow!("the shards did not end in time")));
@@ -166,6 +167,16 @@ pub(super) fn drive(
         logs: logs_of(plan, logs),
         troubles: gathered.total().troubles.clone(),
     })
+}
+
+/// The end of a server that nobody came to, where that explains it.
+fn told(words: &LastWords) -> String {
+    if !(words.by_itself || words.hung || words.out_of_memory) {
+        return String::new();
+    }
+    let memory = if words.out_of_memory { ", out of memory" } else { "" };
+    let lines: String = words.lines.iter().map(|line| format!("\n  | {line}")).collect();
+    format!("\nits server: {}{memory}{lines}", words.how)
 }
 
 /// The files a server left, by the name of its arm.
