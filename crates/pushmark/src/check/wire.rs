@@ -187,9 +187,10 @@ impl Wire {
     /// A new connection, where the server said that it ends this one.
     fn renew(&mut self) -> Outcome {
         if std::mem::take(&mut self.ends) {
-            let peer = self.socket.peer_addr();
-            let socket = peer.and_then(|address| open(address, None));
-            self.socket = socket.map_err(|error| failed(format!("no connection: {error}")))?;
+            let address = self.host.parse().map_err(|_| failed(format!("no address: {}", self.host)))?;
+            let socket = open(address, None);
+            self.socket =
+                socket.map_err(|error| failed(format!("{address} takes no other connection: {error}")))?;
             self.pending.clear();
         }
         Ok(())
@@ -240,7 +241,7 @@ impl Wire {
         match self.read_more(started + PATIENCE) {
             Ok(true) => Ok(()),
             Ok(false) => Err(failed(format!("the connection ended before {what}{}", self.so_far()))),
-            Err(_) => Err(failed(format!("no {what} within {PATIENCE:?}{}", self.so_far()))),
+            Err(_) => Err(failed(format!("{what} did not come within {PATIENCE:?}{}", self.so_far()))),
         }
     }
 
@@ -264,6 +265,7 @@ impl Wire {
             let answer = Answer { status: head.status, headers, length: head.body, body: Vec::new() };
             let compressed = head.compressed();
             self.pending.drain(..len);
+            self.ends = answer.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
             if (100..200).contains(&answer.status) && answer.status != 101 {
                 continue;
             }
