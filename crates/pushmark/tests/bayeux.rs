@@ -57,6 +57,19 @@ fn a_second_connection_without_work_is_closed_after_a_second() {
 }
 
 #[test]
+fn a_crowd_shares_fewer_second_connections_than_it_has_clients() {
+    let tool = Tool::new();
+    // Everybody speaks more often than an idle connection is kept: all want one, 64 may have one.
+    let text = builtin("", "")
+        + "[subscriptions]\nrooms = { size = 1 }\n[publisher]\nmode = \"peer\"\nrate = \"2/s\"\n";
+    let run = tool.measure(&text, &["-c", "90", "-d", "2s", "--set", "transports=[\"bayeux\"]"]);
+    let arm = arm(&run, "bayeux");
+    whole(arm);
+    assert!(number(arm, "/bayeux/second_open_max") <= 64.0, "{:#}", arm["bayeux"]);
+    assert!(number(arm, "/bayeux/second_connections") > 90.0, "{:#}", arm["bayeux"]);
+}
+
+#[test]
 fn an_advised_interval_is_kept_and_counted() {
     let tool = Tool::new();
     let text = builtin("\"--bayeux-interval\", \"200ms\"", "") + "[publisher]\nrate = \"50/s\"\n";

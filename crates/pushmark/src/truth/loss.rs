@@ -10,8 +10,8 @@ use super::scenario::Ask;
 
 /// Every second connection is reset in the middle of the run.
 pub(super) fn reset(bench: &mut Bench) -> anyhow::Result<()> {
-    for &transport in bench.scale.over(&["websocket"], &["sse", "websocket"], &["stream", "sse", "websocket"])
-    {
+    let all = &["stream", "sse", "websocket", "bayeux-websocket"];
+    for &transport in bench.scale.over(&["websocket"], &["sse", "websocket"], all) {
         // Five publications a second, so that the reset falls far from any.
         let (crowd, seconds) = bench.scale.pick((20, 3), (200, 20));
         let ask = Ask::builtin(transport)
@@ -40,7 +40,7 @@ pub(super) fn reset(bench: &mut Bench) -> anyhow::Result<()> {
 
 /// An emitter stops half way, without a word.
 pub(super) fn silence(bench: &mut Bench) -> anyhow::Result<()> {
-    let all = &["stream", "sse", "websocket", "long-poll"];
+    let all = &["stream", "sse", "websocket", "long-poll", "bayeux", "bayeux-websocket"];
     for &transport in bench.scale.over(&["sse"], &["sse", "long-poll"], all) {
         let (crowd, seconds) = bench.scale.pick((20, 3), (200, 20));
         let due = seconds * 20;
@@ -65,7 +65,7 @@ pub(super) fn silence(bench: &mut Bench) -> anyhow::Result<()> {
 
 /// Some connections are reset as they come, some never answered.
 pub(super) fn refusal(bench: &mut Bench) -> anyhow::Result<()> {
-    for &transport in bench.scale.over(&["sse"], &["sse", "websocket", "long-poll"], ALL) {
+    for &transport in bench.scale.over(&["sse"], &["sse", "websocket", "long-poll", "bayeux"], ALL) {
         // No multiple of both: a blow that falls together with another is dealt to the next.
         let crowd = bench.scale.pick(44, 404);
         let ask = Ask::builtin(transport)
@@ -94,7 +94,7 @@ pub(super) fn refusal(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-const ALL: &[&str] = &["poll", "long-poll", "stream", "sse", "websocket"];
+const ALL: &[&str] = &["poll", "long-poll", "stream", "sse", "websocket", "bayeux", "bayeux-websocket"];
 
 fn outcome(bench: &mut Bench, name: &str, expected: Outcome, got: Outcome) {
     bench.keep(Check::exact(name, expected.name(), got.name()));
