@@ -112,7 +112,7 @@ final class Tomcat6Exchange extends Exchange implements Wire {
         }
         response.getOutputStream().write(output.bytes());
         response.flushBuffer();
-        if (output.last) {
+        if (output.last && (closesNow() || !output.isWhole())) {
             end();
         }
     }
@@ -129,7 +129,8 @@ final class Tomcat6Exchange extends Exchange implements Wire {
                 response.setContentLength(output.bytes().length);
             }
         }
-        if (output.isWhole() && !closesNow()) {
+        if (subscriber != null && output.isWhole()) {
+            // The next request on it would often be taken for a part of this one, and lost.
             response.setHeader("Connection", "close");
         }
     }
@@ -143,7 +144,7 @@ final class Tomcat6Exchange extends Exchange implements Wire {
      * itself, because the client has gone. What comes of it is counted; the bytes are out already.
      */
     private void end() throws IOException {
-        if (event == null || !closesNow()) {
+        if (event == null) {
             return;
         }
         try {

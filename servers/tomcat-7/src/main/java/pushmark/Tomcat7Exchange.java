@@ -130,7 +130,7 @@ final class Tomcat7Exchange extends Exchange implements Wire, AsyncListener {
     public void onTimeout(AsyncEvent event) {
         subscriber.timeUp();
         // Where a publication was first, its writer ends the request; this thread must not do so before it.
-        if (!subscriber.awaitOver(Server.WRITE_MS)) {
+        if (subscriber.holdMs() == 0 || !subscriber.awaitOver(Server.WRITE_MS)) {
             subscriber.lost();
             context.complete();
         }

@@ -4,10 +4,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** The contract of a reference server: what each path does. Servers hand it their {@link Exchange}s. */
 public final class Contract {
+    /** Longest text of a WebSocket's client that can be a publication: a message and the line before it. */
+    public static final int PEER_TEXT_MAX = Publication.MESSAGE_MAX + 256;
+
     /** Everything on the channels from now on: what is newer than no cursor can be. */
     private static final long NOW = Long.MAX_VALUE;
     private static final int DOCUMENT_MAX = 4 << 20;
@@ -25,7 +29,7 @@ public final class Contract {
     public interface Facts {
         void describe(Map<String, Object> document) throws Exception;
 
-        /** Whether it hears at once that a client has gone. One that does not cannot count subscribers now. */
+        /** Whether it hears that a client has gone before it writes to it (CONTRACT 2.3). */
         boolean seesDepartures();
     }
 
@@ -40,6 +44,16 @@ public final class Contract {
     /** Where a server counts what only it can see. */
     public Stats stats() {
         return hub.stats;
+    }
+
+    /** Everything that is published goes to this relay, too. */
+    public void relayTo(Relay relay) {
+        hub.relay = relay;
+    }
+
+    /** Something was published on the relay's side, and has its subscribers there. */
+    public void publishedThere(String channel, byte[] message) throws Refusal {
+        hub.note(channel, message);
     }
 
     /** Answers a request, or keeps it. */
@@ -82,11 +96,15 @@ public final class Contract {
         }
     }
 
-    /** Begins to stop: no publications, polls are answered, lasting responses end (CONTRACT 2.5). */
+    /** No publications any more; polls are answered, lasting responses end (CONTRACT 2.5). Returns when they have. */
     public void stop() {
         emitters.clearAll();
-        for (Subscriber subscriber : hub.stop()) {
+        List<Subscriber> held = hub.stop();
+        for (Subscriber subscriber : held) {
             subscriber.stop();
+        }
+        for (Subscriber subscriber : held) {
+            subscriber.awaitOver(Server.WRITE_MS);
         }
     }
 
@@ -129,9 +147,10 @@ public final class Contract {
 
     private Answer statistics() throws Exception {
         Map<String, Object> document = Json.object("clock", "monotonic", "grain_us", 1, "emitter", "absolute",
+                "sees_departures", facts.seesDepartures(),
                 "logging", logging, "emitters", emitters.size());
         facts.describe(document);
-        hub.describe(document, facts.seesDepartures());
+        hub.describe(document);
         hub.stats.describe(document);
         return Answer.json(200, document);
     }
@@ -237,10 +256,7 @@ public final class Contract {
     private Answer webSocket(Query query, Exchange exchange) throws Exception {
         // A WebSocket that only publishes has no channel.
         List<String> channels = query.find("channel") == null ? Collections.<String>emptyList() : query.channels();
-        if (!"websocket".equalsIgnoreCase(exchange.header("Upgrade"))) {
-            throw new Refusal(426, "this is a WebSocket: ask for an upgrade");
-        }
-        needsHttp11(exchange);
+        needsHandshake(exchange);
         Subscriber subscriber = new Subscriber(hub, Transport.WEBSOCKET, channels, 0, null);
         hub.subscribe(subscriber, null);
         try {
@@ -295,6 +311,21 @@ public final class Contract {
 
     private static Long cursor(String since) {
         return since != null && since.isEmpty() ? Long.valueOf(NOW) : Query.cursor(since);
+    }
+
+    /** What RFC 6455, section 4.2.1, wants of a handshake. */
+    private static void needsHandshake(Exchange exchange) throws Refusal {
+        needsHttp11(exchange);
+        String connection = exchange.header("Connection");
+        boolean upgrade = "websocket".equalsIgnoreCase(exchange.header("Upgrade")) && connection != null
+                && connection.toLowerCase(Locale.ROOT).contains("upgrade");
+        if (!upgrade || !"13".equals(exchange.header("Sec-WebSocket-Version"))) {
+            throw new Refusal(426, "this is a WebSocket of version 13: ask for an upgrade");
+        }
+        String key = exchange.header("Sec-WebSocket-Key");
+        if (key == null || !key.matches("[A-Za-z0-9+/]{22}==")) {
+            throw new Refusal(400, "Sec-WebSocket-Key: 16 bytes in base64 are needed");
+        }
     }
 
     private static void needsHttp11(Exchange exchange) throws Refusal {

@@ -42,6 +42,8 @@ final class Hub {
     private int requests;
     private boolean stopped;
     private volatile Thread pump;
+    /** Null where all subscribers are this hub's. */
+    volatile Relay relay;
 
     /** A publication, and those it goes to. */
     static final class Job {
@@ -89,7 +91,18 @@ final class Hub {
         waiting.addLast(job);
         waitingDeliveries += job.places.length;
         stats.add(Stats.PUBLICATIONS);
-        return new long[] {job.places.length, waiting.size()};
+        return new long[] {job.places.length + relayed(channelName), waiting.size()};
+    }
+
+    /** Takes note of what the relay's subscribers published among themselves. */
+    synchronized void note(String channelName, byte[] message) throws Refusal {
+        Publication publication = new Publication(channelName, message, Stamp.of(message), ++cursor);
+        rememberedBytes += channel(channelName).note(publication, rememberedBytes < REMEMBERED_BYTES_MAX);
+        stats.add(Stats.PUBLICATIONS);
+    }
+
+    private int relayed(String channelName) {
+        return relay == null ? 0 : relay.subscribers(channelName);
     }
 
     /** Moves up to {@code max} waiting publications into a batch. */
@@ -192,7 +205,7 @@ final class Hub {
         return new ArrayList<>(listed);
     }
 
-    synchronized void describe(Map<String, Object> document, boolean seesDepartures) {
+    synchronized void describe(Map<String, Object> document) {
         Map<String, Object> now = Json.object();
         for (Transport transport : Transport.values()) {
             now.put(transport.label, (long) transports.getOrDefault(transport, 0));
@@ -200,13 +213,13 @@ final class Hub {
         Map<String, Object> list = Json.object();
         for (Channel channel : channels.values()) {
             if (list.size() < LISTED_MAX) {
-                Map<String, Object> facts = Json.object("published", channel.published,
-                        "last", channel.last == null ? null : (Object) channel.last.sequence);
-                if (seesDepartures) {
-                    facts.put("subscribers", (long) channel.subscribers());
-                }
-                list.put(channel.name, facts);
+                list.put(channel.name, Json.object("published", channel.published,
+                        "last", channel.last == null ? null : (Object) channel.last.sequence,
+                        "subscribers", (long) channel.subscribers() + relayed(channel.name)));
             }
+        }
+        if (relay != null) {
+            relay.describe(now);
         }
         document.put("transports", now);
         document.put("channels", list);

@@ -107,8 +107,12 @@ final class Pump extends Thread {
         long began = System.nanoTime();
         long beganUs = began / 1000;
         long cursor = batch.get(batch.size() - 1).publication.cursor;
-        boolean any = false;
+        Relay relay = hub.relay;
+        boolean any = relay != null;
         for (Hub.Job job : batch) {
+            if (relay != null) {
+                relay.publish(job.publication.channel, job.publication);
+            }
             int total = 0;
             for (Channel.Place place : job.places) {
                 total += place.subscriber.request == null ? 0 : 1;

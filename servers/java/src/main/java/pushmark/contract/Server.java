@@ -23,8 +23,9 @@ public abstract class Server implements Contract.Facts {
     /** How long a write may block where the API blocks, ms. */
     public static final int WRITE_MS = 2_000;
 
-    private static final long LAST_WORDS_MS = 700;
-    private static final long STOP_MS = 600;
+    private static final long START_STACK_BYTES = 1 << 20;
+    private static final long LAST_WORDS_MS = 600;
+    private static final long STOP_MS = 300;
 
     protected final Options options = new Options();
     protected Contract contract;
@@ -55,11 +56,28 @@ public abstract class Server implements Contract.Facts {
         int port = options.number("port") == 0 ? free() : options.number("port");
         scratch = Files.createTempDirectory("pushmark-server");
         Files.createDirectories(scratch.resolve("webapps/ROOT"));
-        start(port, scratch);
+        startDeep(port);
         Runtime.getRuntime().addShutdownHook(new Thread(this::leave, "leave"));
         System.out.println("http://" + HOST + ":" + port);
         while (true) {
             LockSupport.park(this); // some servers' own threads are all daemons
+        }
+    }
+
+    /** In a thread with a stack of its own size: a start goes deeper than the requests that {@code -Xss} is for. */
+    private void startDeep(int port) throws Exception {
+        Exception[] failed = new Exception[1];
+        Thread thread = new Thread(null, () -> {
+            try {
+                start(port, scratch);
+            } catch (Exception e) {
+                failed[0] = e;
+            }
+        }, "start", START_STACK_BYTES);
+        thread.start();
+        thread.join();
+        if (failed[0] != null) {
+            throw failed[0];
         }
     }
 

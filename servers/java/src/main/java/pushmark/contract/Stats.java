@@ -23,10 +23,12 @@ public final class Stats {
     static final String DELIVERIES = "deliveries";
     static final String DROPPED = "dropped";
     static final String WRITE_FAILURES = "write_failures";
+    /** Subscribers given up by the bound of a queue: here the oldest message gives way, so it stays 0. */
+    static final String DISCONNECTED = "disconnected";
     static final String QUEUE_DEPTH_MAX = "queue_depth_max";
 
     private static final String[] ALWAYS = {REQUESTS, BAD_REQUESTS, POLLS, LONG_POLL_ANSWERS, LONG_POLL_TIMEOUTS,
-        PUBLICATIONS, PUBLISH_REFUSED, DELIVERIES, DROPPED, WRITE_FAILURES};
+        PUBLICATIONS, PUBLISH_REFUSED, DELIVERIES, DROPPED, WRITE_FAILURES, DISCONNECTED};
     /** Passes are sorted by duration: below 2 µs, 4 µs, and so on; the last takes the rest. */
     private static final int BUCKETS = 24;
 

@@ -128,7 +128,8 @@ public final class Subscriber {
 
     /** A lasting response begins: its head is the first to go out. */
     void open() {
-        if (transport != Transport.LONG_POLL) {
+        // The head of a WebSocket is the server's affair.
+        if (transport == Transport.STREAM || transport == Transport.SSE) {
             head = new Answer(200, type(), null, headers(-1, acknowledgement));
         }
     }
@@ -214,7 +215,9 @@ public final class Subscriber {
     /** Takes what is to be written next; null where nothing waits. */
     private synchronized Output take() {
         boolean empty = outbox == null || outbox.isEmpty();
-        if (over || ended || head == null && !last && empty) {
+        // A poll's messages wait for the head that goes before them.
+        boolean nothing = transport == Transport.LONG_POLL ? !last : head == null && !last && empty;
+        if (over || ended || nothing) {
             return null;
         }
         boolean whole = head != null && last;
@@ -222,8 +225,10 @@ public final class Subscriber {
         for (int bytes = 0; !empty; empty = outbox.isEmpty()) {
             Output.Frame next = outbox.peekFirst();
             bytes += next.bytes.length;
-            // What is flushed together is one chunk, and a stream's message is one (CONTRACT 6.4).
-            boolean full = bytes > WRITE_MAX || transport == Transport.STREAM;
+            // What is flushed together is one chunk, and a stream's message is one (CONTRACT 6.4). A WebSocket's
+            // messages are frames of their own.
+            boolean single = transport == Transport.STREAM || transport == Transport.WEBSOCKET;
+            boolean full = bytes > WRITE_MAX || single;
             if (full && !frames.isEmpty() && !whole) {
                 break;
             }
