@@ -14,7 +14,8 @@ let heard = 0
 async function leave() {
   await bayeux.disconnect()
   say({ disconnected: true })
-  process.exit(0)
+  // A pipe may still hold back a long line.
+  process.stdout.write('', () => process.exit(0))
 }
 
 process.on('SIGTERM', leave)

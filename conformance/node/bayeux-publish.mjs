@@ -14,4 +14,5 @@ for (const message of messages) await bayeux.publish(channel, message)
 say({ published: messages.length })
 await bayeux.disconnect()
 say({ disconnected: true })
-process.exit(0)
+// A pipe may still hold back a long line.
+process.stdout.write('', () => process.exit(0))

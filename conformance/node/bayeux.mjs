@@ -24,7 +24,8 @@ export async function connect(client, transport, url) {
 }
 
 async function viaCometD(cometd, transport, url) {
-  cometd.configure({ url, logLevel: 'warn' })
+  // Its own bound on what it sends, 8 KiB, would hide what the server makes of more.
+  cometd.configure({ url, logLevel: 'warn', maxSendBayeuxMessageSize: 1 << 20 })
   for (const other of ['long-polling', 'callback-polling', 'websocket']) {
     if (other !== transport) cometd.unregisterTransport(other)
   }

@@ -8,6 +8,7 @@
 pub mod builtin;
 pub mod echo;
 pub mod http;
+pub mod interop;
 pub mod kosoku;
 pub mod ports;
 pub mod process;

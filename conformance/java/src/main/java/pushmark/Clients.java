@@ -1,6 +1,8 @@
 package pushmark;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -26,6 +28,9 @@ final class Clients {
     /** Connections that may be open to one server: two a client while it long-polls. */
     private static final int CONNECTIONS_MAX = 32_768;
 
+    /** The library's own bound on a message, 64 KiB over a WebSocket, would hide what a server makes of more. */
+    private static final int MESSAGE_MAX = 1 << 20;
+
     private final String url;
     private final ScheduledExecutorService scheduler = Executors.newScheduledThreadPool(1);
     private final Supplier<ClientTransport> transport;
@@ -40,18 +45,23 @@ final class Clients {
                 // Cookies belong to a client, not to all of them; CometD's client keeps its own.
                 http.setHttpCookieStore(new HttpCookieStore.Empty());
                 http.start();
-                this.transport = () -> new JettyHttpClientTransport(null, null, scheduler, http);
+                this.transport = () -> new JettyHttpClientTransport(null, options(), scheduler, http);
                 break;
             }
             case "websocket": {
                 WebSocketContainer container = ContainerProvider.getWebSocketContainer();
-                this.transport = () -> new WebSocketTransport(null, scheduler, container);
+                this.transport = () -> new WebSocketTransport(options(), scheduler, container);
                 break;
             }
             default:
                 throw new IllegalArgumentException(
                     "transport: found " + transport + ", accepted: long-polling, websocket");
         }
+    }
+
+    /** A transport writes into its own. */
+    private static Map<String, Object> options() {
+        return new HashMap<>(Map.of(ClientTransport.MAX_MESSAGE_SIZE_OPTION, MESSAGE_MAX));
     }
 
     /** One more client, its handshake done. Extensions are the library's, added before it. */
