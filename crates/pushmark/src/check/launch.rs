@@ -72,6 +72,7 @@ impl Launch for RowLaunch {
             Some(url) => process.wait_ready(&url.replace("{port}", &port.to_string()), READY_WITHIN)?,
             None => process.wait_accepting(port, READY_WITHIN)?,
         };
+        process.owns(port, false, true)?;
         Ok(Box::new(Started { process, address: SocketAddr::from(([127, 0, 0, 1], port)) }))
     }
 

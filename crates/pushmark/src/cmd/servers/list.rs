@@ -27,7 +27,8 @@ pub(super) fn list(registry: &Registry, format: Format, versions: bool) -> anyho
         let mut row = Listed {
             server,
             missing: registry.missing(server),
-            built: state::built(registry, server)?,
+            // Sources that cannot be read are named by the build.
+            built: state::built(registry, server).unwrap_or(Built::No),
             checked: state::checked(registry, server).is_some(),
             version: None,
         };
