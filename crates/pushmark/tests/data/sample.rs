@@ -481,6 +481,15 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ("five arms, n = 3", (0..3).map(suspect).collect()),
         ("five arms, n = 5", (0..5).map(suspect).collect()),
         ("all seven arms, n = 1", vec![all_arms(0)]),
+        (
+            "a long reason in a long name",
+            edit(|s| {
+                *s = all_arms(0);
+                let seen =
+                    "publisher lag p99 91.3 ms is 93 % of the delivery p99 97.8 ms in bayeux-websocket";
+                doubt(s, Transport::BayeuxWebSocket, VerdictState::Invalid, "publisher_lag", seen);
+            }),
+        ),
         ("all seven arms, n = 5", (0..5).map(all_arms).collect()),
         ("one arm", vec![of_arms(vec![arm(Transport::Sse, 1.0)], 0)]),
         ("everything missing", edit(|s| s.0.arms.iter_mut().for_each(lose_everything))),

@@ -13,6 +13,8 @@ use super::{COLUMNS, Pen, wrapped};
 /// Most cells of the bar of deliveries, and least.
 const BAR: (usize, usize) = (20, 8);
 
+const NOT_BELIEVED: &str = "   not believed: ";
+
 /// The longest word of an outcome.
 const OUTCOME: usize = "degraded".len();
 
@@ -83,7 +85,10 @@ fn delivery_line(arm: &ArmView<'_>, widths: &Widths, pen: &Pen) -> String {
         return format!("{head}{:>d$}", "–");
     };
     if arm.state == VerdictState::Invalid {
-        return format!("{head}{:>d$}   not believed: {}", "–", arm.reason);
+        // As much of the reason as fits: it is told whole below.
+        let taken = 2 + w + d + NOT_BELIEVED.len();
+        let words = wrapped(&arm.reason, COLUMNS.saturating_sub(taken)).swap_remove(0);
+        return format!("{head}{:>d$}{NOT_BELIEVED}{words}", "–");
     }
     let delivered = arm.total(|d| d.delivered).unwrap_or(0);
     let superseded = arm.total(|d| d.superseded).unwrap_or(0);
