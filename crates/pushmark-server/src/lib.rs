@@ -11,6 +11,10 @@
 //! (16 bytes each). A connection that takes what it is given owns no buffer; a queue exists
 //! only while a socket is full, and is bounded.
 //!
+//! A Bayeux session costs about 300 bytes beside its connection. Its events are encoded once for
+//! all who hear them; over a WebSocket the whole frame is shared, in the answer to a held connect
+//! the session's own reply and the head stand around them.
+//!
 //! | file | holds |
 //! |---|---|
 //! | `serve.rs` | binding, threads, the summary |
