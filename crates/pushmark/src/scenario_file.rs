@@ -25,6 +25,8 @@ pub enum Asked<'a> {
     Quick,
     /// A file.
     File(&'a Path),
+    /// A server of the registry by its name, with every transport that it has.
+    Server(&'a str),
     /// A bare URL, observed. Transports by `-t`; none: by the scheme (ws: websocket, http: sse).
     Url {
         /// The URL.
@@ -76,6 +78,10 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
             let folder = path.parent().map(Path::to_owned).unwrap_or_default();
             let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("scenario");
             (read_text(path)?, path.display().to_string(), folder, stem)
+        }
+        Asked::Server(name) => {
+            let text = format!("[target]\nserver = {name:?}\n");
+            (text, "the scenario made of the name".to_owned(), PathBuf::new(), *name)
         }
         Asked::Url { url, transports } => {
             (observe(url, transports), "the scenario made of the URL".to_owned(), PathBuf::new(), "observe")

@@ -242,7 +242,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.7/10",
         with: With::Others,
-        wants: "what is no JSON, or no Bayeux message, is answered with 400 and does nothing",
+        wants: "what is no JSON, or no Bayeux message, is answered with 400, as the status or as an error, and does nothing",
         run: |t| {
             long_polling(t)?;
             let headers = ["Content-Type: application/json"];
@@ -250,7 +250,16 @@ pub(super) const CASES: &[Case] = &[
                 ["", "x", "7", "[1]", "[{\"data\":1}]", "[{\"channel\":7}]", "[{\"channel\":\"/a\"", "{"]
             {
                 let mut wire = t.connect()?;
-                wire.ask("POST", "/cometd", &headers, body.as_bytes())?.is(400)?;
+                let answer = wire.ask("POST", "/cometd", &headers, body.as_bytes())?;
+                if answer.status != 200 {
+                    answer.is(400)?;
+                    continue;
+                }
+                for reply in messages(&answer)? {
+                    same("successful", &reply["successful"], &json!(false))?;
+                    let error = reply["error"].as_str().unwrap_or_default();
+                    holds(error.starts_with("400"), || format!("error: {error:?} where 400 is wanted"))?;
+                }
             }
             Ok(())
         },

@@ -10,6 +10,7 @@ mod connections;
 mod control;
 mod ear;
 mod emitters;
+mod foreign;
 pub mod launch;
 mod outcome;
 mod polling;
@@ -28,7 +29,7 @@ mod wire;
 
 use outcome::Outcome;
 pub use run::{Options, check};
-pub use subject::{FirstLine, Instance, Launch, Row, Subject};
+pub use subject::{FirstLine, Foreign, Instance, Launch, Row, Subject};
 use trial::Trial;
 
 /// A test of one clause.
@@ -93,7 +94,12 @@ pub struct Finding {
     pub took: std::time::Duration,
 }
 
-/// Every case, in the order of the contract.
+/// What a target without a contract is asked, transport by transport.
+pub fn foreign_cases() -> impl Iterator<Item = &'static Case> {
+    foreign::CASES.iter()
+}
+
+/// Every case of the contract, in its order.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
     [
         terms::CASES,

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use super::chance::Chance;
 use super::outcome::Miss;
 use super::trial::Trial;
-use super::{Case, Finding, Subject, Verdict, With, cases};
+use super::{Case, Finding, Subject, Verdict, With, cases, foreign_cases};
 
 /// Cases that run at once: most of their time is waiting.
 const AT_ONCE: usize = 8;
@@ -24,10 +24,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// The cases that are asked for, in order.
-    pub fn chosen(&self) -> Vec<&'static Case> {
+    /// The cases of a subject that are asked for, in order.
+    fn chosen(&self, subject: &Subject) -> Vec<&'static Case> {
         let is_meant = |case: &&Case| self.only.is_empty() || self.only.iter().any(|n| case.is_meant_by(n));
-        cases().filter(is_meant).collect()
+        match subject.foreign {
+            None => cases().filter(is_meant).collect(),
+            Some(_) => foreign_cases().filter(is_meant).collect(),
+        }
     }
 }
 
@@ -39,7 +42,7 @@ pub fn check(
     told: &(dyn Fn(&Finding) + Sync),
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Vec<Finding> {
-    let chosen = options.chosen();
+    let chosen = options.chosen(subject);
     let tag = tag();
     let findings = Mutex::new(Vec::new());
     for (with, at_once) in [(With::Others, AT_ONCE), (With::Nobody, 1), (With::OwnServer, 2)] {

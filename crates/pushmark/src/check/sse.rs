@@ -55,6 +55,11 @@ impl Events {
         }
     }
 
+    /// The id to come back with.
+    pub(super) fn last_id(&self) -> String {
+        self.decoder.last_event_id().to_owned()
+    }
+
     /// The next event.
     pub(super) fn event(&mut self) -> Step<Heard> {
         self.event_or_end()?.ok_or_else(|| failed("the event stream ended"))

@@ -1,5 +1,7 @@
 //! CONTRACT 6.4 and 6.5: answers without end.
 
+use std::time::Duration;
+
 use pushmark_proto::http1::BodyLength;
 
 use super::chance::{encoded, list};
@@ -8,6 +10,9 @@ use super::sse::Events;
 use super::trial::Trial;
 use super::wire::{Answer, wants_media};
 use super::{Case, With};
+
+/// Longer than servers take that look for requests to be ended once a second.
+const A_WHILE: Duration = Duration::from_millis(2_500);
 
 fn begins(head: &Answer, media: &str) -> Outcome {
     wants_media(head, media)?;
@@ -72,6 +77,19 @@ pub(super) const CASES: &[Case] = &[
         with: With::Others,
         wants: "what is no list of channels is refused with 400 and registers nothing",
         run: |t| refusals(t, "/stream"),
+    },
+    Case {
+        id: "6.4/4",
+        with: With::Others,
+        wants: "a stream that hears nothing for a while does not end",
+        run: |t| {
+            let channel = t.chance.channel();
+            let (mut wire, _) = t.subscribe(&format!("/stream?channel={channel}"), &[])?;
+            wire.is_quiet(A_WHILE)?;
+            let message = t.chance.line();
+            t.publish(&channel, &message)?;
+            same_bytes("a chunk", &wire.chunk()?, &[&message[..], b"\n"].concat())
+        },
     },
     Case {
         id: "6.5/1",

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+pub use super::foreign::Foreign;
+
 /// The clauses that stand for a transport (CONTRACT 6).
 const TRANSPORTS: [(&str, &str); 8] = [
     ("6.1", "poll"),
@@ -29,6 +31,8 @@ pub struct Subject {
     pub row: Option<Row>,
     /// Starts more of its kind; absent: it runs already, and is left running.
     pub launch: Option<Box<dyn Launch>>,
+    /// It promises no contract: how it is reached.
+    pub foreign: Option<Foreign>,
 }
 
 /// What a row of `servers.toml` says and `/stats` must agree with (CONTRACT 8.3).
@@ -119,6 +123,7 @@ mod tests {
             lacks: vec!["5".into(), "2.4".into()],
             row: None,
             launch: None,
+            foreign: None,
         };
         for (clause, lacking) in [
             ("2.1", false),

@@ -128,9 +128,12 @@ pub(super) enum Piece {
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: TcpStream,
+    address: SocketAddr,
     host: String,
     pub(super) pending: Vec<u8>,
     decoder: BodyDecoder,
+    /// The body has no chunks: what came is a piece.
+    until_close: bool,
     chunk: Vec<u8>,
     /// The last answer said that the connection ends (RFC 9112 9.6): the next request has a new one.
     ends: bool,
@@ -150,7 +153,24 @@ impl Wire {
             .map_err(|error| failed(format!("{address} does not take a connection: {error}")))?;
         let decoder = BodyDecoder::new(BodyLength::None);
         let (host, pending, chunk) = (address.to_string(), Vec::new(), Vec::new());
-        Ok(Wire { socket, host, pending, decoder, chunk, ends: false, chance, journal })
+        Ok(Wire {
+            socket,
+            address,
+            host,
+            pending,
+            decoder,
+            until_close: false,
+            chunk,
+            ends: false,
+            chance,
+            journal,
+        })
+    }
+
+    /// With a name for `Host` instead of the address.
+    pub(super) fn for_host(mut self, host: &str) -> Wire {
+        host.clone_into(&mut self.host);
+        self
     }
 
     /// A request as bytes.
@@ -187,10 +207,9 @@ impl Wire {
     /// A new connection, where the server said that it ends this one.
     fn renew(&mut self) -> Outcome {
         if std::mem::take(&mut self.ends) {
-            let address = self.host.parse().map_err(|_| failed(format!("no address: {}", self.host)))?;
-            let socket = open(address, None);
-            self.socket =
-                socket.map_err(|error| failed(format!("{address} takes no other connection: {error}")))?;
+            let socket = open(self.address, None);
+            let refused = |error| failed(format!("{} takes no other connection: {error}", self.address));
+            self.socket = socket.map_err(refused)?;
             self.pending.clear();
         }
         Ok(())
@@ -272,6 +291,7 @@ impl Wire {
             // 3.4, wherever it happens.
             holds(!compressed, || format!("a compressed answer: {:?}", answer.header("content-encoding")))?;
             self.decoder = BodyDecoder::new(answer.length);
+            self.until_close = answer.length == BodyLength::UntilClose;
             self.chunk.clear();
             return Ok(answer);
         }
@@ -349,6 +369,9 @@ impl Wire {
         }
         let taken = before - input.len();
         self.pending.drain(..taken);
+        if self.until_close && piece.is_none() && !self.chunk.is_empty() {
+            piece = Some(Piece::Chunk(std::mem::take(&mut self.chunk)));
+        }
         Ok(piece)
     }
 

@@ -1,21 +1,27 @@
-//! `pushmark check`: whether a server keeps `servers/CONTRACT.md`, clause by clause.
+//! `pushmark check`: whether a server keeps `servers/CONTRACT.md`, clause by clause, and whether
+//! any other target does what its transports promise.
 
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use anyhow::Context as _;
 use clap::Args;
 
 use super::output::{Format, note, print};
 use super::run::usage;
 use crate::check::launch::RowLaunch;
-use crate::check::{self, Finding, Launch as _, Options, Row, Subject, table};
+use crate::check::{self, Finding, Instance, Launch as _, Options, Row, Subject, table};
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
-use crate::run::Signals;
+use crate::run::{Signals, Target};
+use crate::scenario_file::{self, Loaded};
+use crate::server::process::Process;
 use crate::server::registry::{Emitter, Registry, Server};
 use crate::server::{build, state};
 
+/// Time a target has to take a connection.
+const REACH_WITHIN: Duration = Duration::from_secs(5);
 /// Time a server that was checked has to end by itself.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
@@ -26,13 +32,15 @@ const END_WITHIN: Duration = Duration::from_secs(3);
     not hold, as with a threshold), 2 a name or number that is none, 3 the server does not start or answer."
 )]
 pub struct CheckArgs {
-    /// A server of `pushmark servers list`; it is started afresh, and stopped
-    #[arg(value_name = "SERVER", required_unless_present = "contract")]
+    /// A server of `pushmark servers list`, started afresh; or a scenario file, whose target is asked
+    /// what its transports promise
+    #[arg(value_name = "SERVER|SCENARIO.toml", required_unless_present = "contract")]
     pub target: Option<String>,
     /// A server that runs already and should keep the contract: http://HOST:PORT. It is left running
     #[arg(long, value_name = "URL")]
     pub contract: Option<String>,
-    /// Only these: a case (6.2/3), a clause (6.2) or a section (6); may be given again
+    /// Only these: a case (6.2/3), a clause (6.2), a section (6), of a target without the contract a
+    /// transport (sse); may be given again
     #[arg(long, value_name = "NUMBER")]
     pub only: Vec<String>,
     /// What names, messages and packets are drawn from; another one each time, and printed
@@ -57,45 +65,116 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let options = Options { only: args.only.clone(), seed: args.seed.unwrap_or_else(new_seed) };
     known_numbers(&options)?;
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
-    let row = match &args.target {
-        Some(name) => Some(find(&registry, name)?),
-        None => None,
-    };
     let signals = Signals::listen()?;
-    let mut server = None;
-    let subject = match (row, &args.contract) {
-        (Some(row), running) => {
-            let launch = RowLaunch::new(&registry, row)?;
-            let address = match running {
-                Some(url) => address_of(url)?,
-                None => {
-                    build::ensure(&registry, row, &mut |line| note(line))?;
-                    let unreachable = |error| Ending::error(Exit::Unreachable, format!("{error:#}"));
-                    let started = launch.launch().map_err(unreachable)?;
-                    server.insert(started).address()
-                }
-            };
-            subject_of(row, address, launch)
-        }
-        (None, running) => {
-            let address = address_of(running.as_deref().unwrap_or_default())?;
-            running_subject(address)
-        }
+    let asked = Asked::of(args, &registry)?;
+    let (subject, running) = match &asked {
+        Asked::Running(url) => (running_subject(address_of(url)?), Running::Before),
+        Asked::Row(row) => start(&registry, row, args.contract.as_deref())?,
+        Asked::Foreign(loaded) => start_foreign(&registry, loaded)?,
     };
-    let findings = show(args, &subject, &options, &signals)?;
-    if let Some(server) = &mut server {
-        server.terminate();
-        // One that does not end is killed with its value.
-        server.ended(END_WITHIN);
+    if let Err(error) = TcpStream::connect_timeout(&subject.address, REACH_WITHIN) {
+        let text = format!("{} cannot be reached at {}: {error}", subject.name, subject.address);
+        return Err(Ending::error(Exit::Unreachable, text));
     }
+    let findings = show(args, &subject, &options, &signals)?;
+    running.end();
     if let Some(stopped) = signals.stopped() {
         return Ok(stopped);
     }
     let passed = table::failed(&findings).next().is_none();
-    if let (Some(row), None, true) = (row, &args.contract, options.only.is_empty()) {
+    if let (Asked::Row(row), None, true) = (&asked, &args.contract, options.only.is_empty()) {
         state::record_check(&registry, row, passed, &table::summary(&findings))?;
     }
     Ok(if passed { Exit::Pass } else { Exit::Threshold })
+}
+
+/// What a command line means.
+enum Asked<'r> {
+    /// A server of the registry that keeps the contract.
+    Row(&'r Server),
+    /// A target by its templates.
+    Foreign(Box<Loaded>),
+    /// Something that runs and should keep the contract.
+    Running(&'r str),
+}
+
+impl<'r> Asked<'r> {
+    fn of(args: &'r CheckArgs, registry: &'r Registry) -> anyhow::Result<Asked<'r>> {
+        let Some(name) = &args.target else {
+            return Ok(Asked::Running(args.contract.as_deref().unwrap_or_default()));
+        };
+        if name.contains("://") {
+            let message = format!(
+                "{name}: a URL does not say how to publish; accepted are --contract http://HOST:PORT for a \
+                 server that keeps the contract, and a scenario file with [target.subscribe] and [target.publish]"
+            );
+            return Err(Ending::error(Exit::Usage, message));
+        }
+        let row = registry.find(name);
+        if let Some(row) = row.filter(|row| row.contract) {
+            return Ok(Asked::Row(row));
+        }
+        let is_file = Path::new(name).extension().is_some_and(|ending| ending == "toml");
+        let target = match (row, is_file) {
+            (Some(_), _) => scenario_file::Asked::Server(name),
+            (None, true) => scenario_file::Asked::File(Path::new(name)),
+            (None, false) => return Err(unknown(registry, name)),
+        };
+        let loaded = scenario_file::load(&target, &[], registry).map_err(usage)?;
+        // A scenario that names a server means that server.
+        match loaded.server.as_ref().and_then(|server| registry.find(&server.name)) {
+            Some(row) if row.contract => Ok(Asked::Row(row)),
+            _ => Ok(Asked::Foreign(Box::new(loaded))),
+        }
+    }
+}
+
+/// What was started for the check, to be ended with it.
+enum Running {
+    /// It ran before.
+    Before,
+    Server(Box<dyn Instance>),
+    Process(Option<Box<Process>>),
+}
+
+impl Running {
+    fn end(self) {
+        match self {
+            Running::Before => {}
+            // One that does not end is killed with its value.
+            Running::Server(mut server) => {
+                server.terminate();
+                server.ended(END_WITHIN);
+            }
+            Running::Process(process) => drop(process.map(|mut process| process.stop())),
+        }
+    }
+}
+
+fn unreachable(error: anyhow::Error) -> anyhow::Error {
+    // A refusal that knows its exit code keeps it.
+    if error.is::<Ending>() { error } else { Ending::error(Exit::Unreachable, format!("{error:#}")) }
+}
+
+fn start(registry: &Registry, row: &Server, runs: Option<&str>) -> anyhow::Result<(Subject, Running)> {
+    let launch = RowLaunch::new(registry, row)?;
+    if let Some(url) = runs {
+        return Ok((subject_of(row, address_of(url)?, launch), Running::Before));
+    }
+    build::ensure(registry, row, &mut |line| note(line))?;
+    let server = launch.launch().map_err(unreachable)?;
+    Ok((subject_of(row, server.address(), launch), Running::Server(server)))
+}
+
+fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Result<(Subject, Running)> {
+    let plan = loaded.plan(0).map_err(usage)?;
+    let target = Target::new(loaded, registry)?;
+    let first = plan.arms.first().context("a scenario has a transport")?;
+    let up = target.bring_up(first, &[]).map_err(unreachable)?;
+    let name = if loaded.scenario.name.is_empty() { target.name() } else { &loaded.scenario.name };
+    let lacks = loaded.server.as_ref().map_or(&[][..], |server| &server.lacks);
+    let subject = Subject::foreign(name, &plan, up.port, lacks).map_err(unreachable)?;
+    Ok((subject, Running::Process(up.process.map(Box::new))))
 }
 
 fn show(
@@ -125,9 +204,10 @@ fn show(
 }
 
 fn known_numbers(options: &Options) -> anyhow::Result<()> {
+    let all = || check::cases().chain(check::foreign_cases());
     for number in &options.only {
-        if !check::cases().any(|case| case.is_meant_by(number)) {
-            let mut clauses: Vec<&str> = check::cases().map(check::Case::clause).collect();
+        if !all().any(|case| case.is_meant_by(number)) {
+            let mut clauses: Vec<&str> = all().map(check::Case::clause).collect();
             clauses.dedup();
             let message =
                 format!("--only {number}: no case has this number; there are {}", clauses.join(" "));
@@ -137,18 +217,10 @@ fn known_numbers(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn find<'r>(registry: &'r Registry, name: &str) -> anyhow::Result<&'r Server> {
-    let row = registry.find(name).ok_or_else(|| {
-        let error = registry.unknown("SERVER", name);
-        let advice: Vec<String> = std::iter::once(error.label()).chain(error.advice()).collect();
-        Ending::error(Exit::Usage, format!("{error}: {}", advice.join("; ")))
-    })?;
-    if !row.contract {
-        let message =
-            format!("{name} does not keep the contract (contract = true), so there is nothing to check");
-        return Err(Ending::error(Exit::Usage, message));
-    }
-    Ok(row)
+fn unknown(registry: &Registry, name: &str) -> anyhow::Error {
+    let error = registry.unknown("SERVER", name);
+    let advice: Vec<String> = std::iter::once(error.label()).chain(error.advice()).collect();
+    Ending::error(Exit::Usage, format!("{error}: {}; or a scenario file, NAME.toml", advice.join("; ")))
 }
 
 fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
@@ -177,6 +249,7 @@ fn subject_of(row: &Server, address: SocketAddr, launch: RowLaunch) -> Subject {
             nodelay: row.nodelay,
         }),
         launch: Some(Box::new(launch)),
+        foreign: None,
     }
 }
 
@@ -190,6 +263,7 @@ fn running_subject(address: SocketAddr) -> Subject {
         lacks: Vec::new(),
         row: None,
         launch: None,
+        foreign: None,
     }
 }
 

@@ -39,9 +39,9 @@ pub struct Target {
 
 /// A target that can be measured now.
 #[derive(Debug)]
-pub(super) struct Up {
-    pub(super) process: Option<Process>,
-    pub(super) port: u16,
+pub(crate) struct Up {
+    pub(crate) process: Option<Process>,
+    pub(crate) port: u16,
     pub(super) subscribe_to: SocketAddr,
     pub(super) publish_to: Option<SocketAddr>,
 }
@@ -128,7 +128,7 @@ impl Target {
     }
 
     /// Starts it if it is to be started, waits until it is ready, resolves its addresses.
-    pub(super) fn bring_up(&self, arm: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Up> {
+    pub(crate) fn bring_up(&self, arm: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Up> {
         let mut port = 0;
         let mut process = None;
         if self.is_started() {

@@ -47,6 +47,10 @@ pub enum Manner {
     Apart,
     /// An answer without end ends without its last chunk.
     NoEnd,
+    /// An answer without end ends where nothing was said for a second.
+    Impatient,
+    /// The sizes of chunks are no hexadecimal digits.
+    Broken,
 }
 
 /// One thing that is wrong. What is absent is as the server does it.

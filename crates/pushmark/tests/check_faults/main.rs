@@ -1,11 +1,14 @@
 //! Every case of the conformance suite is shown able to fail: a proxy in front of the real
 //! built-in server breaks one thing, and the case that looks at it must say so.
 
+#![allow(unreachable_pub, reason = "a test has no users")]
+
 mod bayeux;
 mod connections;
 mod control;
 mod emitters;
 mod fault;
+mod foreign;
 mod frames;
 mod polling;
 mod proxy;
@@ -42,21 +45,29 @@ fn rows() -> Vec<Row> {
         websocket::FAULTS,
         bayeux::FAULTS,
         requests::FAULTS,
+        foreign::FAULTS,
     ]
     .concat()
+}
+
+fn all() -> impl Iterator<Item = &'static check::Case> {
+    check::cases().chain(check::foreign_cases())
 }
 
 fn run(fault: Fault, only: &[&str]) -> Vec<Finding> {
     let built = Built::new(Arc::new(fault));
     let options = Options { only: only.iter().map(|id| (*id).to_owned()).collect(), seed: 7 };
-    check::check(&built.subject(), &options, &|_| {}, &|| false)
+    let is_of_a_transport = only.iter().any(|id| id.starts_with(char::is_alphabetic));
+    let subject = if is_of_a_transport { built.foreign() } else { built.subject() };
+    check::check(&subject, &options, &|_| {}, &|| false)
 }
 
 /// The proxy by itself changes nothing: what fails below fails of its fault.
 #[test]
 fn behind_a_proxy_that_breaks_nothing_every_case_passes() {
-    let findings = run(Fault::default(), &[]);
-    assert_eq!(findings.len(), check::cases().count());
+    let mut findings = run(Fault::default(), &[]);
+    findings.extend(run(Fault::default(), &["poll", "long-poll", "stream", "sse", "websocket"]));
+    assert_eq!(findings.len(), all().count());
     let not_passed: Vec<String> = findings
         .iter()
         .filter(|finding| finding.verdict != Verdict::Pass)
@@ -68,11 +79,11 @@ fn behind_a_proxy_that_breaks_nothing_every_case_passes() {
 #[test]
 fn each_case_has_a_fault_and_each_fault_a_case() {
     let rows = rows();
-    for case in check::cases() {
+    for case in all() {
         assert!(rows.iter().any(|(id, _, _)| *id == case.id), "{} has no fault: write it", case.id);
     }
     for (id, says, _) in &rows {
-        assert!(check::cases().any(|case| case.id == *id), "no case {id}");
+        assert!(all().any(|case| case.id == *id), "no case {id}");
         assert!(!says.is_empty(), "{id}: a fault says how it is noticed");
     }
 }

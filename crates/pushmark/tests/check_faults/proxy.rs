@@ -198,6 +198,9 @@ impl Line {
     /// Chunks as they come: what came in one read goes out in one write.
     fn relay_chunks(&mut self, request: &Request, mut decoder: BodyDecoder) -> Option<()> {
         watch(&self.client, &self.server);
+        if self.fault.manner == Manner::Impatient {
+            self.server.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+        }
         let (tell, told) = mpsc::channel::<Vec<u8>>();
         let mut client = self.client.try_clone().ok()?;
         let unbounded = self.fault.manner == Manner::Unbounded;
@@ -228,10 +231,10 @@ impl Line {
             }
             let taken = before - input.len();
             self.down.drain(..taken);
-            let framed = out
-                .iter()
-                .filter(|chunk| !chunk.is_empty())
-                .map(|chunk| [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());
+            let size = if self.fault.manner == Manner::Broken { "0x" } else { "" };
+            let framed = out.iter().filter(|chunk| !chunk.is_empty());
+            let framed = framed
+                .map(|chunk| [format!("{size}{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());
             let mut framed: Vec<Vec<u8>> = framed.collect();
             if ended && self.fault.manner != Manner::NoEnd {
                 framed.push(b"0\r\n\r\n".to_vec());

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use crate::Row;
-use crate::fault::{Fault, Reply};
+use crate::fault::{Fault, Manner, Reply};
 
 fn media(path: &'static str) -> Fault {
     Fault::reply(move |request, reply| {
@@ -51,6 +51,8 @@ pub const FAULTS: &[Row] = &[
         })
     }),
     ("6.4/3", "where 400 is wanted", || accepts("/stream")),
+    ("6.4/4", "did not come within", || Fault::chunk(|_, _| Vec::new())),
+    ("6.4/4", "the connection ended", || Fault::manner(Manner::Impatient)),
     ("6.5/1", "content type", || media("/sse")),
     ("6.5/2", "the id", || {
         Fault::chunk(|_, chunk| {

@@ -7,6 +7,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use pushmark::check::{FirstLine, Instance, Launch, Row, Subject};
+use pushmark::scenario_file::{self, Asked};
+use pushmark::server::registry::Registry;
 use pushmark_model::transport::Transport;
 
 use crate::fault::Fault;
@@ -39,9 +41,38 @@ impl Built {
                 nodelay: true,
             }),
             launch: Some(Box::new(Launcher(Arc::clone(&self.fault)))),
+            foreign: None,
         }
     }
 }
+
+impl Built {
+    /// The same as a target that promises no contract.
+    pub fn foreign(&self) -> Subject {
+        let address = self.running.proxy.address;
+        let tool = tool::Tool::new();
+        let text = TEMPLATES.replace("ADDRESS", &address.to_string());
+        let path = tool.write("target.toml", &text);
+        let registry = Registry::load(Some(&tool::servers())).expect("the registry");
+        let loaded = scenario_file::load(&Asked::File(&path), &[], &registry);
+        let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.render(false, 100)));
+        let plan = loaded.plan(0).unwrap_or_else(|report| panic!("{}", report.render(false, 100)));
+        Subject::foreign("foreign", &plan, 0, &[]).expect("an address")
+    }
+}
+
+/// The built-in server by templates alone.
+const TEMPLATES: &str = r#"
+[target.subscribe]
+poll = "http://ADDRESS/poll?channel={channel}"
+long-poll = { url = "http://ADDRESS/long-poll?channel={channel}&since={cursor}", cursor = "header:pushmark-cursor" }
+stream = "http://ADDRESS/stream?channel={channel}"
+sse = "http://ADDRESS/sse?channel={channel}"
+websocket = "ws://ADDRESS/ws?channel={channel}"
+[target.publish]
+url = "http://ADDRESS/publish?channel={channel}"
+body = "{message}"
+"#;
 
 struct Launcher(Arc<Fault>);
 

@@ -1,0 +1,486 @@
+//! Targets that promise no contract: what their transports promise. A message comes once and
+//! whole, in order, in frames that keep their format; a ping is answered; who was away resumes.
+//!
+//! They are reached by the templates of a scenario, and may wrap a message into anything: it is
+//! looked for in what was heard.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use pushmark_model::plan::{ArmPlan, Cursor, Plan};
+use pushmark_model::template::{Template, Values};
+use pushmark_proto::json_pointer::Scan;
+use pushmark_proto::websocket::Opcode;
+
+use super::outcome::{Miss, Outcome, Step, brief, failed, holds, shown};
+use super::sse::Events;
+use super::trial::{Trial, stamped};
+use super::websocket::{Message, Socket};
+use super::wire::{Answer, PATIENCE, Wire, wants_media};
+use super::{Case, Row, Subject, With};
+
+/// Time in which a target without an acknowledgement has taken a subscription.
+const SETTLE: Duration = Duration::from_millis(150);
+/// Time in which a first poll is answered with a cursor, or is held.
+const FIRST: Duration = Duration::from_millis(500);
+/// Time in which nothing more may come.
+const QUIET: Duration = Duration::from_millis(150);
+/// Longest hold asked for, ms.
+const HOLD_MS: u64 = 4_000;
+
+/// A target by its templates.
+pub struct Foreign {
+    arms: Vec<ArmPlan>,
+    /// The port of a target that was started.
+    port: u16,
+}
+
+impl Subject {
+    /// A target that is reached by the templates of a plan, and runs. Of what its row says it lacks
+    /// only 3.8 means something here: nothing is cut into packets then.
+    ///
+    /// # Errors
+    /// A name that has no address.
+    pub fn foreign(name: &str, plan: &Plan, port: u16, lacks: &[String]) -> anyhow::Result<Subject> {
+        let arms = plan.arms.clone();
+        let first = arms.first().ok_or_else(|| anyhow::anyhow!("no transport is asked for"))?;
+        let address = resolve(&first.subscribe.host, first.subscribe.port.unwrap_or(port))?;
+        Ok(Subject {
+            name: name.to_owned(),
+            address,
+            transports: arms.iter().map(|arm| arm.transport.name().to_owned()).collect(),
+            lacks: lacks.to_vec(),
+            row: None::<Row>,
+            launch: None,
+            foreign: Some(Foreign { arms, port }),
+        })
+    }
+}
+
+fn resolve(host: &str, port: u16) -> anyhow::Result<SocketAddr> {
+    let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+    // IPv4 first where a name has both: local targets listen there more often.
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    addresses.first().copied().ok_or_else(|| anyhow::anyhow!("{host} has no address"))
+}
+
+/// One listener of a target.
+struct Listener {
+    arm: ArmPlan,
+    port: u16,
+    channel: String,
+    cursor: String,
+    conversation: Conversation,
+    /// Everything heard so far.
+    heard: Vec<Vec<u8>>,
+}
+
+enum Conversation {
+    /// Whether a request is on its way.
+    Poll {
+        wire: Wire,
+        asked: bool,
+    },
+    Stream(Wire),
+    Sse(Events),
+    WebSocket(Socket),
+}
+
+fn connect(t: &mut Trial<'_>, host: &str, port: u16) -> Step<Wire> {
+    let address = resolve(host, port).map_err(|error| failed(error.to_string()))?;
+    let wire = Wire::connect(address, None, t.chance.fork(), t.journal.clone())?;
+    Ok(wire.for_host(&format!("{host}:{port}")))
+}
+
+fn foreign<'t>(t: &Trial<'t>, transport: &str) -> Step<(&'t ArmPlan, u16)> {
+    let foreign = t.subject.foreign.as_ref();
+    let arm = foreign.and_then(|target| target.arms.iter().find(|arm| arm.transport.name() == transport));
+    let (Some(arm), Some(foreign)) = (arm, foreign) else {
+        return Err(Miss::NotOffered(format!("it has no {transport}")));
+    };
+    if arm.publish.is_none() {
+        return Err(Miss::NotOffered("nothing says how to publish: [target.publish]".into()));
+    }
+    Ok((arm, foreign.port))
+}
+
+fn text(template: &Template, values: &Values<'_>) -> String {
+    template.render_text(values)
+}
+
+impl Listener {
+    fn open(t: &mut Trial<'_>, transport: &str, channel: &str) -> Step<Listener> {
+        let (arm, port) = foreign(t, transport)?;
+        Listener::resume(t, arm.clone(), port, channel, "", "")
+    }
+
+    /// Subscribes with what an earlier listener had come to.
+    fn resume(
+        t: &mut Trial<'_>,
+        arm: ArmPlan,
+        port: u16,
+        channel: &str,
+        cursor: &str,
+        last_event_id: &str,
+    ) -> Step<Listener> {
+        let subscribe = &arm.subscribe;
+        let mut wire = connect(t, &subscribe.host, subscribe.port.unwrap_or(port))?;
+        let (target, mut headers) = request(&arm, port, channel, cursor);
+        let mut heard = Vec::new();
+        let conversation = match arm.transport.name() {
+            "websocket" => {
+                if !subscribe.subprotocol.is_empty() {
+                    headers.push(format!("Sec-WebSocket-Protocol: {}", subscribe.subprotocol));
+                }
+                let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
+                let (mut socket, _) = Socket::open(wire, &target, &lines)?;
+                for template in &subscribe.after_open {
+                    let values = Values { channels: &[channel], port, ..Values::default() };
+                    socket.send(Opcode::Text, text(template, &values).as_bytes())?;
+                }
+                if let Some(ready) = &subscribe.ready {
+                    let mut said = String::new();
+                    while !said.contains(ready.as_str()) {
+                        said = String::from_utf8_lossy(&data(socket.message()?)?).into_owned();
+                    }
+                }
+                Conversation::WebSocket(socket)
+            }
+            "stream" | "sse" => {
+                if arm.transport.name() == "sse" {
+                    headers.push("Accept: text/event-stream".into());
+                }
+                if !last_event_id.is_empty() {
+                    headers.push(format!("Last-Event-ID: {last_event_id}"));
+                }
+                let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
+                wire.send("GET", &target, &lines, b"")?;
+                let head = wire.head()?.is(200)?;
+                match arm.transport.name() {
+                    "sse" => {
+                        wants_media(&head, "text/event-stream")?;
+                        Conversation::Sse(Events::new(wire))
+                    }
+                    _ => Conversation::Stream(wire),
+                }
+            }
+            _ => Conversation::Poll { wire, asked: false },
+        };
+        std::thread::sleep(SETTLE);
+        let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
+        let resumes = !cursor.is_empty();
+        let mut listener = Listener { arm, port, channel, cursor, conversation, heard: Vec::new() };
+        if !resumes && listener.arm.transport.name() == "long-poll" {
+            listener.first_poll(&mut heard)?;
+        }
+        listener.heard = heard;
+        Ok(listener)
+    }
+
+    /// A first poll is answered with a cursor, or held until something is published.
+    fn first_poll(&mut self, heard: &mut Vec<Vec<u8>>) -> Outcome {
+        self.ask()?;
+        let Conversation::Poll { wire, .. } = &mut self.conversation else { return Ok(()) };
+        if wire.is_quiet(FIRST).is_err() {
+            let body = self.answer()?;
+            heard.push(body);
+            // Without a cursor the next one must be there before the next publication.
+            self.ask()?;
+            std::thread::sleep(SETTLE);
+        }
+        Ok(())
+    }
+
+    /// Sends a poll, unless one is on its way.
+    fn ask(&mut self) -> Outcome {
+        let (target, headers) = request(&self.arm, self.port, &self.channel, &self.cursor);
+        let Conversation::Poll { wire, asked } = &mut self.conversation else { return Ok(()) };
+        if !std::mem::replace(asked, true) {
+            let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
+            wire.send("GET", &target, &lines, b"")?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self) -> Step<Vec<u8>> {
+        let Conversation::Poll { wire, asked } = &mut self.conversation else { return Ok(Vec::new()) };
+        let answer = wire.answer()?;
+        *asked = false;
+        holds((200..300).contains(&answer.status) || matches!(answer.status, 304 | 408), || answer.words())?;
+        if let Some(cursor) = cursor(&self.arm.subscribe.cursor, &answer) {
+            self.cursor = cursor;
+        }
+        Ok(answer.body)
+    }
+
+    /// What comes next, whatever it is.
+    fn next(&mut self) -> Step<Vec<u8>> {
+        match &mut self.conversation {
+            Conversation::Poll { .. } => {
+                self.ask()?;
+                self.answer()
+            }
+            Conversation::Stream(wire) => wire.chunk(),
+            Conversation::Sse(events) => Ok(events.event()?.data),
+            Conversation::WebSocket(socket) => {
+                let heard = data(socket.message()?)?;
+                let answer = self.arm.subscribe.answer.iter().find(|answer| answer.on.as_bytes() == heard);
+                if let Some(answer) = answer {
+                    socket.send(Opcode::Text, answer.send.as_bytes())?;
+                }
+                Ok(heard)
+            }
+        }
+    }
+
+    /// Listens until a message has come.
+    fn until(&mut self, message: &[u8]) -> Outcome {
+        let started = Instant::now();
+        // A chunk may end within a message: a stream is looked at as a whole.
+        while count(&self.whole(), message) == 0 {
+            holds(started.elapsed() < PATIENCE, || {
+                format!(
+                    "{} did not come within {PATIENCE:?}; what came last: {}",
+                    shown(message),
+                    self.last()
+                )
+            })?;
+            let piece = self.next()?;
+            self.heard.push(piece);
+        }
+        Ok(())
+    }
+
+    fn whole(&self) -> Vec<u8> {
+        match self.conversation {
+            Conversation::Stream(_) => self.heard.concat(),
+            _ => self.heard.join(&b'\n'),
+        }
+    }
+
+    fn last(&self) -> String {
+        self.heard.last().map_or_else(|| "nothing".to_owned(), |piece| shown(piece))
+    }
+
+    /// Listens a moment longer, for what should not come.
+    fn more(&mut self) {
+        if matches!(self.conversation, Conversation::Poll { .. }) && self.ask().is_err() {
+            return;
+        }
+        while match &mut self.conversation {
+            Conversation::Poll { wire, .. } | Conversation::Stream(wire) => wire.is_quiet(QUIET).is_err(),
+            Conversation::Sse(events) => events.wire.is_quiet(QUIET).is_err(),
+            Conversation::WebSocket(socket) => socket.wire.is_quiet(QUIET).is_err(),
+        } {
+            match self.next() {
+                Ok(piece) => self.heard.push(piece),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn request(arm: &ArmPlan, port: u16, channel: &str, cursor: &str) -> (String, Vec<String>) {
+    let values = Values {
+        channels: &[channel],
+        cursor,
+        hold_ms: HOLD_MS,
+        port,
+        fields: arm.clients.as_ref(),
+        ..Values::default()
+    };
+    let headers = arm.subscribe.headers.iter();
+    let headers = headers.map(|(name, value)| format!("{name}: {}", text(value, &values)));
+    (text(&arm.subscribe.path, &values), headers.collect())
+}
+
+fn cursor(source: &Cursor, answer: &Answer) -> Option<String> {
+    match source {
+        Cursor::None => None,
+        Cursor::Header(name) => answer.header(&name.to_ascii_lowercase()).map(str::to_owned),
+        Cursor::Json(pointer) => {
+            let mut scan = Scan::default();
+            scan.look(pointer, &answer.body);
+            scan.finish().map(|text| String::from_utf8_lossy(text).into_owned())
+        }
+    }
+}
+
+fn data(message: Message) -> Step<Vec<u8>> {
+    match message {
+        Message::Text(data) | Message::Binary(data) => Ok(data),
+        Message::Pong(_) => Ok(Vec::new()),
+        Message::Close(code) => Err(failed(format!("it closed the WebSocket with {code:?}"))),
+    }
+}
+
+fn count(heard: &[u8], message: &[u8]) -> usize {
+    heard.windows(message.len()).filter(|window| *window == message).count()
+}
+
+/// Publishes on a connection that stays open.
+struct Publisher {
+    wire: Wire,
+    arm: ArmPlan,
+    port: u16,
+}
+
+impl Publisher {
+    fn open(t: &mut Trial<'_>, transport: &str) -> Step<Publisher> {
+        let (arm, port) = foreign(t, transport)?;
+        let publish = arm.publish.as_ref().ok_or_else(|| failed("nothing says how to publish"))?;
+        let wire = connect(t, &publish.host, publish.port.unwrap_or(port))?;
+        Ok(Publisher { wire, arm: arm.clone(), port })
+    }
+
+    fn publish(&mut self, channel: &str, message: &[u8]) -> Outcome {
+        let Some(publish) = &self.arm.publish else { return Ok(()) };
+        let values = Values { channels: &[channel], message, port: self.port, ..Values::default() };
+        let headers = publish.headers.iter();
+        let lines: Vec<String> =
+            headers.map(|(name, value)| format!("{name}: {}", text(value, &values))).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let mut body = Vec::new();
+        publish.body.render(&values, &mut body);
+        let answer = self.wire.ask(&publish.method, &text(&publish.path, &values), &lines, &body)?;
+        holds((200..300).contains(&answer.status), || format!("a publication is answered {}", answer.words()))
+    }
+}
+
+fn name(t: &mut Trial<'_>) -> String {
+    t.chance.channel().replace(['.', '-'], "")
+}
+
+fn delivers(t: &mut Trial<'_>, transport: &str) -> Outcome {
+    let channel = name(t);
+    let mut publisher = Publisher::open(t, transport)?;
+    let mut listener = Listener::open(t, transport, &channel)?;
+    let nonce = t.chance.nonce();
+    let mut messages = Vec::new();
+    for sequence in 0..8 {
+        let size = t.chance.between(48, 1_500) as usize;
+        let message = stamped(nonce, 0, sequence, size);
+        publisher.publish(&channel, &message)?;
+        listener.until(&message)?;
+        messages.push(message);
+    }
+    listener.more();
+    let whole = listener.whole();
+    let polls = transport == "poll";
+    for message in &messages {
+        // Whoever asks again for the latest is told it again.
+        let times = count(&whole, message);
+        holds(times == 1 || polls && times > 1, || format!("{} came {times} times", shown(message)))?;
+    }
+    Ok(())
+}
+
+fn orders(t: &mut Trial<'_>, transport: &str) -> Outcome {
+    const COUNT: u64 = 60;
+    let channel = name(t);
+    let mut publisher = Publisher::open(t, transport)?;
+    let mut listener = Listener::open(t, transport, &channel)?;
+    if transport == "long-poll" && listener.arm.subscribe.cursor == Cursor::None {
+        return Err(Miss::NotOffered("it has no cursor: what comes between two polls is lost".into()));
+    }
+    let nonce = t.chance.nonce();
+    let messages: Vec<Vec<u8>> = (0..COUNT).map(|sequence| stamped(nonce, 0, sequence, 64)).collect();
+    for message in &messages {
+        publisher.publish(&channel, message)?;
+    }
+    messages.iter().try_for_each(|message| listener.until(message))?;
+    let heard = super::trial::sequences(&listener.whole());
+    holds(heard.iter().copied().eq(0..COUNT), || brief(&format!("the order {heard:?}")))
+}
+
+/// Lengths around those at which a frame's header or a buffer changes.
+fn frames(t: &mut Trial<'_>, transport: &str) -> Outcome {
+    let channel = name(t);
+    let mut publisher = Publisher::open(t, transport)?;
+    let mut listener = Listener::open(t, transport, &channel)?;
+    let nonce = t.chance.nonce();
+    for (sequence, size) in (0..).zip([125, 126, 127, 4_096, 16_385, 65_535, 65_536]) {
+        let message = stamped(nonce, 0, sequence, size);
+        publisher.publish(&channel, &message)?;
+        // What breaks the format of the transport fails where it is read.
+        listener.until(&message)?;
+        if matches!(transport, "sse" | "websocket") {
+            let one = listener.heard.iter().any(|piece| count(piece, &message) == 1);
+            holds(one, || format!("a message of {size} bytes is not within one event or message"))?;
+        }
+    }
+    Ok(())
+}
+
+fn resumes(t: &mut Trial<'_>, transport: &str) -> Outcome {
+    let channel = name(t);
+    let mut publisher = Publisher::open(t, transport)?;
+    let mut listener = Listener::open(t, transport, &channel)?;
+    let nonce = t.chance.nonce();
+    let first = stamped(nonce, 0, 0, 64);
+    publisher.publish(&channel, &first)?;
+    listener.until(&first)?;
+    let last_event_id = match &listener.conversation {
+        Conversation::Sse(events) => events.last_id(),
+        _ => String::new(),
+    };
+    let Listener { arm, port, cursor, conversation, .. } = listener;
+    drop(conversation);
+    if cursor.is_empty() && last_event_id.is_empty() {
+        return Err(Miss::NotOffered("it gives no cursor and no event id".into()));
+    }
+    let missed: Vec<Vec<u8>> = (1..6).map(|sequence| stamped(nonce, 0, sequence, 64)).collect();
+    for message in &missed {
+        publisher.publish(&channel, message)?;
+    }
+    let mut again = Listener::resume(t, arm, port, &channel, &cursor, &last_event_id)?;
+    missed.iter().try_for_each(|message| again.until(message))?;
+    let heard = super::trial::sequences(&again.whole());
+    holds(heard == [1, 2, 3, 4, 5], || format!("{heard:?} where 1 to 5 were missed"))
+}
+
+fn pings(t: &mut Trial<'_>) -> Outcome {
+    let channel = name(t);
+    let mut listener = Listener::open(t, "websocket", &channel)?;
+    let Conversation::WebSocket(socket) = &mut listener.conversation else { return Ok(()) };
+    for _ in 0..3 {
+        let len = t.chance.between(1, 125);
+        let payload = t.chance.bytes(len);
+        socket.send(Opcode::Ping, &payload)?;
+        loop {
+            match socket.message()? {
+                Message::Pong(came) => break super::outcome::same_bytes("a Pong", &came, &payload)?,
+                other => drop(data(other)?),
+            }
+        }
+    }
+    Ok(())
+}
+
+const DELIVERS: &str = "each message comes, once and byte for byte";
+const ORDERS: &str = "messages of one publisher come in their order";
+const FRAMES: &str = "messages of any length keep the format of the transport";
+const RESUMES: &str = "who was away gets what was missed, once, and goes on";
+
+const fn case(id: &'static str, wants: &'static str, run: fn(&mut Trial<'_>) -> Outcome) -> Case {
+    Case { id, wants, with: With::Others, run }
+}
+
+pub(super) const CASES: &[Case] = &[
+    case("poll/delivers", "the latest message comes, byte for byte", |t| delivers(t, "poll")),
+    case("long-poll/delivers", DELIVERS, |t| delivers(t, "long-poll")),
+    case("long-poll/orders", ORDERS, |t| orders(t, "long-poll")),
+    case("long-poll/frames", FRAMES, |t| frames(t, "long-poll")),
+    case("long-poll/resumes", RESUMES, |t| resumes(t, "long-poll")),
+    case("stream/delivers", DELIVERS, |t| delivers(t, "stream")),
+    case("stream/orders", ORDERS, |t| orders(t, "stream")),
+    case("stream/frames", FRAMES, |t| frames(t, "stream")),
+    case("sse/delivers", DELIVERS, |t| delivers(t, "sse")),
+    case("sse/orders", ORDERS, |t| orders(t, "sse")),
+    case("sse/frames", FRAMES, |t| frames(t, "sse")),
+    case("sse/resumes", RESUMES, |t| resumes(t, "sse")),
+    case("websocket/delivers", DELIVERS, |t| delivers(t, "websocket")),
+    case("websocket/orders", ORDERS, |t| orders(t, "websocket")),
+    case("websocket/frames", FRAMES, |t| frames(t, "websocket")),
+    case("websocket/pings", "a ping is answered with its payload", pings),
+];
