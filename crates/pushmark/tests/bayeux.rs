@@ -126,29 +126,34 @@ fn a_crowd_without_keep_alive_hears_everything_too() {
     assert!(number(arm, "/long_poll/new_connections") >= number(arm, "/long_poll/answers"));
 }
 
-/// A Bayeux server in a few lines: one message a request, as this crowd sends without peers.
-/// `connect` says what a connect is answered, beside its channel and id.
+/// A Bayeux server in a few lines. `connect` says what a connect is answered, beside its channel
+/// and id; whoever publishes is refused.
 fn speak(
     request: &Request,
     answer: &mut Answer<'_>,
-    connect: impl FnOnce(&mut Answer<'_>) -> Value,
+    connect: impl Fn(&mut Answer<'_>) -> Value,
 ) -> io::Result<()> {
     if request.path == "/publish" {
         return answer.publish(request);
     }
-    let asked: Value = serde_json::from_slice(&request.body).map_err(io::Error::other)?;
-    let asked = &asked[0];
-    let said = match asked["channel"].as_str() {
-        Some("/meta/handshake") => json!({
-            "clientId": "k7", "version": "1.0", "supportedConnectionTypes": ["long-polling"], "successful": true,
-        }),
-        Some("/meta/subscribe") => json!({ "subscription": asked["subscription"], "successful": true }),
-        Some("/meta/connect") => connect(answer),
-        other => panic!("nobody asked for {other:?}"),
-    };
-    let mut reply = json!({ "channel": asked["channel"], "id": asked["id"] });
-    reply.as_object_mut().expect("an object").extend(said.as_object().expect("an object").clone());
-    answer.sized("200 OK", "Content-Type: application/json\r\n", json!([reply]).to_string().as_bytes())
+    let asked: Vec<Value> = serde_json::from_slice(&request.body).map_err(io::Error::other)?;
+    let mut replies = Vec::new();
+    for asked in asked {
+        let said = match asked["channel"].as_str() {
+            Some("/meta/handshake") => json!({
+                "clientId": "k7", "version": "1.0", "supportedConnectionTypes": ["long-polling"],
+                "successful": true,
+            }),
+            Some("/meta/subscribe") => json!({ "subscription": asked["subscription"], "successful": true }),
+            Some("/meta/connect") => connect(answer),
+            _ => json!({ "successful": false, "error": "403::denied" }),
+        };
+        let mut reply = json!({ "channel": asked["channel"], "id": asked["id"] });
+        reply.as_object_mut().expect("an object").extend(said.as_object().expect("an object").clone());
+        replies.push(reply);
+    }
+    let body = Value::Array(replies).to_string();
+    answer.sized("200 OK", "Content-Type: application/json\r\n", body.as_bytes())
 }
 
 fn by_hand(target: &Target) -> String {
@@ -224,4 +229,47 @@ fn a_server_that_never_answers_a_connect_is_given_up() {
     let arm = &arms(&run)[0];
     // Patience is what was advised and the time for an answer, not the 45 s of the scenario's hold.
     assert_eq!(arm["connections"]["lost_by"], json!({ "timeout_answer": 1 }), "{:#}", arm["connections"]);
+}
+
+/// One peer, who alone hears itself.
+fn peer_of(target: &Target) -> String {
+    let publisher = "[publisher]\nmode = \"peer\"\nrate = \"10/s\"\n";
+    format!("[target.subscribe]\nbayeux = \"{}\"\n{LOAD}{publisher}", target.url("/bayeux"))
+}
+
+#[test]
+fn a_publication_that_is_refused_excuses_its_deliveries() {
+    let held = |_: &mut Answer<'_>| {
+        tool::pass(Duration::from_millis(100));
+        json!({ "successful": true })
+    };
+    let target = Target::start(move |request, answer| speak(request, answer, held));
+    let run = Tool::new().measure(&peer_of(&target), &["-c", "1"]);
+    let arm = &arms(&run)[0];
+    let sent = number(arm, "/published/sent");
+    assert_eq!(sent, 10.0);
+    assert_eq!(arm["published"]["failed_by"], json!({ "refused": 10 }), "{:#}", arm["published"]);
+    assert_eq!(number(arm, "/delivery/excused"), 10.0, "{:#}", arm["delivery"]);
+    assert_eq!(number(arm, "/delivery/missing"), 0.0, "{:#}", arm["delivery"]);
+    assert_eq!(number(arm, "/connections/lost"), 0.0, "a refusal ends no session");
+}
+
+#[test]
+fn a_second_connection_that_breaks_costs_what_it_carried_and_nothing_else() {
+    let target = Target::start(|request, answer| {
+        if !String::from_utf8_lossy(&request.body).contains("/meta/") {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        speak(request, answer, |_| {
+            tool::pass(Duration::from_millis(100));
+            json!({ "successful": true })
+        })
+    });
+    let run = Tool::new().measure(&peer_of(&target), &["-c", "1"]);
+    let arm = &arms(&run)[0];
+    assert_eq!(number(arm, "/published/failed"), 10.0, "{:#}", arm["published"]);
+    assert!(number(arm, "/bayeux/second_connections") >= 10.0, "a new one each time: {:#}", arm["bayeux"]);
+    assert_eq!(number(arm, "/delivery/excused"), 10.0, "{:#}", arm["delivery"]);
+    assert_eq!(number(arm, "/connections/lost"), 0.0, "{:#}", arm["connections"]);
+    assert_eq!(number(arm, "/bayeux/handshakes"), 1.0, "the session goes on: {:#}", arm["bayeux"]);
 }
