@@ -1,0 +1,83 @@
+package pushmark;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+
+import javax.servlet.http.HttpServletRequest;
+import javax.servlet.http.HttpServletResponse;
+
+import pushmark.contract.Answer;
+import pushmark.contract.Exchange;
+import pushmark.contract.Refusal;
+import pushmark.contract.Subscriber;
+
+/** A request that is answered at once: who wishes to be held speaks Bayeux. */
+final class CometdJetty6Exchange extends Exchange {
+    private final HttpServletRequest request;
+    private final HttpServletResponse response;
+
+    CometdJetty6Exchange(HttpServletRequest request, HttpServletResponse response) {
+        this.request = request;
+        this.response = response;
+    }
+
+    @Override
+    public String method() {
+        return request.getMethod();
+    }
+
+    @Override
+    public String path() {
+        return request.getRequestURI();
+    }
+
+    @Override
+    public String query() {
+        return request.getQueryString();
+    }
+
+    @Override
+    public String header(String name) {
+        return request.getHeader(name);
+    }
+
+    @Override
+    public boolean isHttp11() {
+        return "HTTP/1.1".equals(request.getProtocol());
+    }
+
+    @Override
+    public byte[] body(int max) throws IOException {
+        InputStream in = request.getInputStream();
+        byte[] body = new byte[4096];
+        int length = 0;
+        int n;
+        while (length <= max && (n = in.read(body, length, body.length - length)) > 0) {
+            length += n;
+            if (length == body.length) {
+                body = Arrays.copyOf(body, 2 * length);
+            }
+        }
+        return Arrays.copyOf(body, Math.min(length, max + 1));
+    }
+
+    @Override
+    public void answer(Answer answer) throws IOException {
+        response.setStatus(answer.status);
+        for (int i = 0; i < answer.headers.length; i += 2) {
+            response.setHeader(answer.headers[i], answer.headers[i + 1]);
+        }
+        if (answer.status != HttpServletResponse.SC_NOT_MODIFIED) {
+            response.setContentType(answer.type);
+            response.setContentLength(answer.body.length);
+        }
+        response.getOutputStream().write(answer.body);
+        response.flushBuffer();
+    }
+
+    @Override
+    public void hold(Subscriber subscriber) throws Refusal {
+        throw new Refusal(404, "this server pushes over Bayeux alone: /cometd");
+    }
+}
