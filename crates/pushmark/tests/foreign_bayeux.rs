@@ -1,0 +1,65 @@
+//! Bayeux servers of other people: CometD, then and now, and Faye's. What a crowd of ours hears
+//! there, from outside and from one another, becomes a table of `conformance/BAYEUX.md`.
+
+mod tool;
+
+use conformance::process::Process;
+use conformance::{interop, tools};
+use serde_json::Value;
+use tool::{LOAD, Tool, arms, number, whole};
+
+/// Rows of `servers.toml` that are not ours, with what a scenario may ask of them.
+const SERVERS: [(&str, &[&str]); 2] =
+    [("cometd-jetty-6", &["bayeux"]), ("cometd-8", &["bayeux", "bayeux-websocket"])];
+
+const BY_POST: &str = "[publisher]\nrate = \"50/s\"\n";
+const BY_BAYEUX: &str = "[publisher]\nmode = \"peer\"\nrate = \"20/s\"\n";
+
+#[test]
+fn crowds_of_ours_hear_everything_on_servers_of_others() {
+    if !tools::present(&["node", "npm packages", "javac", "maven"]) {
+        return;
+    }
+    let tool = Tool::new();
+    let mut rows = Vec::new();
+    for (server, transports) in SERVERS {
+        for transport in transports {
+            let target = format!("[target]\nserver = \"{server}\"\n");
+            let posted = heard(&tool, transport, &target, BY_POST);
+            let talked = heard(&tool, transport, &target, BY_BAYEUX);
+            rows.push(vec![format!("`{server}`"), (*transport).to_owned(), posted, talked]);
+        }
+    }
+    for transport in ["bayeux", "bayeux-websocket"] {
+        let talked = heard_on_faye(&tool, transport);
+        rows.push(vec!["Faye 1.4.3".to_owned(), transport.to_owned(), "–".to_owned(), talked]);
+    }
+    interop::keep("servers", &["server", "transport", "by POST", "by Bayeux"], &rows);
+}
+
+/// A small crowd, everything accounted for. Gives how much of what it was owed came.
+fn heard(tool: &Tool, transport: &str, target: &str, publisher: &str) -> String {
+    let out = tool.path("out");
+    if out.exists() {
+        std::fs::remove_dir_all(&out).expect("the last run's folder");
+    }
+    let run = tool.measure(&format!("transports = [\"{transport}\"]\n{target}{LOAD}{publisher}"), &[]);
+    let arm: &Value = &arms(&run)[0];
+    whole(arm);
+    if transport == "bayeux-websocket" {
+        // Over two connections Bayeux promises no order without acknowledgement.
+        assert_eq!(number(arm, "/delivery/out_of_order"), 0.0, "{:#}", arm["delivery"]);
+    }
+    assert_eq!(arm["outcome"], "held");
+    format!("{} of {}", number(arm, "/delivery/delivered"), number(arm, "/delivery/intended"))
+}
+
+/// Faye's server has no way in but Bayeux: its clients publish to one another.
+fn heard_on_faye(tool: &Tool, transport: &str) -> String {
+    let mut server = Process::start(&mut tools::node("faye-server.mjs"));
+    let line: Value = serde_json::from_str(&server.line()).expect("JSON");
+    let url = line["url"].as_str().expect("an URL");
+    let url = if transport == "bayeux" { url.to_owned() } else { url.replacen("http", "ws", 1) };
+    let target = format!("[target.subscribe]\n{transport} = \"{url}\"\n");
+    heard(tool, transport, &target, BY_BAYEUX)
+}
