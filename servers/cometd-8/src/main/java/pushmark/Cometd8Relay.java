@@ -84,8 +84,10 @@ final class Cometd8Relay implements Relay {
 
     /** Counts what goes out to a client, and lets the oldest message give way where its queue is full. */
     private void listen(ServerSession session) {
-        session.addListener((ServerSession.DeQueueListener) (of, queue) ->
-                contract.stats().add("deliveries", queue.stream().filter(message -> !message.isMeta()).count()));
+        session.addListener((ServerSession.DeQueueListener) (of, queue) -> {
+            contract.stats().add("deliveries", queue.stream().filter(message -> !message.isMeta()).count());
+            contract.stats().queueReached(queue.size());
+        });
         session.addListener((ServerSession.QueueMaxedListener) (of, queue, sender, message) -> {
             queue.poll();
             contract.stats().add("dropped");

@@ -66,7 +66,9 @@ final class CometdJetty6Bayeux extends ContinuationCometdServlet {
         @Override
         public List<Message> takeMessages() {
             List<Message> messages = super.takeMessages();
-            contract.stats().add("deliveries", messages == null ? 0 : messages.size());
+            int taken = messages == null ? 0 : messages.size();
+            contract.stats().add("deliveries", taken);
+            contract.stats().queueReached(taken);
             return messages;
         }
     }

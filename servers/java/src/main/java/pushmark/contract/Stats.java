@@ -60,7 +60,8 @@ public final class Stats {
         adder.add(n);
     }
 
-    void queueReached(long depth) {
+    /** So much waits in one queue. */
+    public void queueReached(long depth) {
         if (depth > queueDepthMax.get()) {
             queueDepthMax.accumulateAndGet(depth, Math::max);
         }
