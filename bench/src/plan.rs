@@ -39,6 +39,7 @@ pub(crate) fn path(transport: Transport) -> &'static str {
         Transport::Stream => "/stream?channel=c0",
         Transport::Sse => "/sse?channel=c0",
         Transport::WebSocket => "/ws?channel=c0",
+        Transport::Bayeux | Transport::BayeuxWebSocket => "/cometd",
     }
 }
 
@@ -63,9 +64,13 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             every: Vec::new(),
             answer: Vec::new(),
             cursor: if polls { Cursor::Header("pushmark-cursor".to_owned()) } else { Cursor::None },
-            cookies: false,
+            cookies: ask.transport.is_bayeux(),
             resumes: polls,
             peer: None,
+            bayeux: ask.transport.is_bayeux().then(|| Bayeux {
+                channel: Template::parse("/{channel}").expect("a literal"),
+                acknowledge: false,
+            }),
         },
         publish: None,
         connections: ask.connections,

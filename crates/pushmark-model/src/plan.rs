@@ -551,4 +551,28 @@ pub(crate) mod tests {
         assert!(sizes.iter().all(|s| (48..=60).contains(s)) && sizes.contains(&48) && sizes.contains(&60));
         assert_eq!(sizes, (0..500).map(|n| size.of(1, 2, n)).collect::<Vec<_>>());
     }
+
+    #[test]
+    fn only_peers_over_long_polling_need_second_connections() {
+        let peers = PublisherPlan {
+            mode: Mode::Peer,
+            interval_ns: 1e9,
+            arrivals: Arrivals::Constant,
+            aligned: false,
+            connections: 64,
+            size: Size::Fixed(128),
+            count: None,
+            timeout_ns: 1,
+        };
+        let of = |transport, connections, publisher: Option<PublisherPlan>| {
+            ArmPlan { transport, connections, publisher, ..arm() }.second_connections_max()
+        };
+        assert_eq!(of(Transport::Bayeux, 8_000, Some(peers.clone())), 1_000);
+        assert_eq!(of(Transport::Bayeux, 100, Some(peers.clone())), 64);
+        assert_eq!(of(Transport::Bayeux, 10, Some(peers.clone())), 10);
+        assert_eq!(of(Transport::BayeuxWebSocket, 8_000, Some(peers.clone())), 0);
+        let outside = PublisherPlan { mode: Mode::External, ..peers };
+        assert_eq!(of(Transport::Bayeux, 8_000, Some(outside)), 0);
+        assert_eq!(of(Transport::Bayeux, 8_000, None), 0);
+    }
 }
