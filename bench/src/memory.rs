@@ -25,7 +25,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
-    let all = [Transport::LongPoll, Transport::Stream, Transport::Sse, Transport::WebSocket];
+    let all = [
+        Transport::LongPoll,
+        Transport::Bayeux,
+        Transport::Stream,
+        Transport::Sse,
+        Transport::WebSocket,
+        Transport::BayeuxWebSocket,
+    ];
     let title = format!("Memory of an idle connection, {} repeats", args.repeats);
     let (few, many) = ("RSS at 1,000, MiB", "RSS at 8,000, MiB");
     let mut table = Table::new(title, &["transport", "bytes per connection", few, many, "connected"]);
