@@ -255,7 +255,9 @@ pub(super) const CASES: &[Case] = &[
                     answer.is(400)?;
                     continue;
                 }
-                for reply in messages(&answer)? {
+                let replies = messages(&answer)?;
+                holds(!replies.is_empty(), || "an empty answer where 400 is wanted".into())?;
+                for reply in replies {
                     same("successful", &reply["successful"], &json!(false))?;
                     let error = reply["error"].as_str().unwrap_or_default();
                     holds(error.starts_with("400"), || format!("error: {error:?} where 400 is wanted"))?;

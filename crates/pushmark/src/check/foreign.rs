@@ -14,7 +14,7 @@ use pushmark_proto::websocket::Opcode;
 
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, shown};
 use super::sse::Events;
-use super::trial::{Trial, stamped};
+use super::trial::{Trial, stamped, stamps};
 use super::websocket::{Message, Socket};
 use super::wire::{Answer, PATIENCE, Wire, wants_media};
 use super::{Case, Row, Subject, With};
@@ -318,6 +318,12 @@ fn count(heard: &[u8], message: &[u8]) -> usize {
     heard.windows(message.len()).filter(|window| *window == message).count()
 }
 
+/// The sequences of one publisher: a target with a single channel tells everybody everything.
+fn sequences(listener: &Listener, nonce: u32) -> Vec<u64> {
+    let heard = stamps(&listener.whole());
+    heard.iter().filter(|stamp| stamp.nonce == nonce).map(|stamp| stamp.sequence).collect()
+}
+
 /// Publishes on a connection that stays open.
 struct Publisher {
     wire: Wire,
@@ -389,7 +395,7 @@ fn orders(t: &mut Trial<'_>, transport: &str) -> Outcome {
         publisher.publish(&channel, message)?;
     }
     messages.iter().try_for_each(|message| listener.until(message))?;
-    let heard = super::trial::sequences(&listener.whole());
+    let heard = sequences(&listener, nonce);
     holds(heard.iter().copied().eq(0..COUNT), || brief(&format!("the order {heard:?}")))
 }
 
@@ -435,7 +441,7 @@ fn resumes(t: &mut Trial<'_>, transport: &str) -> Outcome {
     }
     let mut again = Listener::resume(t, arm, port, &channel, &cursor, &last_event_id)?;
     missed.iter().try_for_each(|message| again.until(message))?;
-    let heard = super::trial::sequences(&again.whole());
+    let heard = sequences(&again, nonce);
     holds(heard == [1, 2, 3, 4, 5], || format!("{heard:?} where 1 to 5 were missed"))
 }
 

@@ -72,7 +72,8 @@ pub fn check(
 
 fn run(subject: &Subject, case: &'static Case, seed: u64, tag: &str) -> Finding {
     let started = Instant::now();
-    let mut trial = Trial::new(subject, Chance::new(seed, case.id, tag));
+    let tag = format!("{tag}{}", number(case));
+    let mut trial = Trial::new(subject, Chance::new(seed, case.id, &tag));
     let outcome = trial.needs(case.clause()).and_then(|()| (case.run)(&mut trial));
     let verdict = match outcome {
         Ok(()) => Verdict::Pass,
@@ -86,11 +87,20 @@ fn run(subject: &Subject, case: &'static Case, seed: u64, tag: &str) -> Finding 
 /// Tells the names of this check from those of another one on the same server.
 fn tag() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut left = since.as_millis() as u64 ^ (u64::from(std::process::id()) << 20);
-    let mut tag = String::new();
-    for _ in 0..6 {
-        tag.push(char::from_digit((left % 36) as u32, 36).unwrap_or('0'));
+    digits(since.as_millis() as u64 ^ (u64::from(std::process::id()) << 20), 6)
+}
+
+/// Tells the names of a case from those of the others: chance alone would meet itself now and then.
+fn number(case: &Case) -> String {
+    let at = cases().chain(foreign_cases()).position(|other| other.id == case.id);
+    digits(at.unwrap_or_default() as u64, 2)
+}
+
+fn digits(mut left: u64, count: u32) -> String {
+    let mut digits = String::new();
+    for _ in 0..count {
+        digits.push(char::from_digit((left % 36) as u32, 36).unwrap_or('0'));
         left /= 36;
     }
-    tag
+    digits
 }

@@ -348,7 +348,7 @@ impl Wire {
         }
     }
 
-    /// A chunk, or the rest of a sized body, once it is whole.
+    /// A chunk, or the rest of a sized body, once it is whole; its line end may come with the next.
     fn decode(&mut self) -> Step<Option<Piece>> {
         let bad = |failure| failed(format!("a body that breaks its framing: {failure}"));
         let before = self.pending.len();
@@ -357,6 +357,7 @@ impl Wire {
         while piece.is_none() {
             match self.decoder.next(&mut input).map_err(bad)? {
                 Some(BodyEvent::Data(data)) => self.chunk.extend_from_slice(data),
+                Some(BodyEvent::ChunkEnd) if self.chunk.is_empty() => {} // it was given without its line end
                 Some(BodyEvent::ChunkEnd) => piece = Some(Piece::Chunk(std::mem::take(&mut self.chunk))),
                 Some(BodyEvent::End) if self.chunk.is_empty() => piece = Some(Piece::End),
                 Some(BodyEvent::End) => {
@@ -369,7 +370,8 @@ impl Wire {
         }
         let taken = before - input.len();
         self.pending.drain(..taken);
-        if self.until_close && piece.is_none() && !self.chunk.is_empty() {
+        let whole = self.until_close || self.decoder.awaits_line_end();
+        if whole && piece.is_none() && !self.chunk.is_empty() {
             piece = Some(Piece::Chunk(std::mem::take(&mut self.chunk)));
         }
         Ok(piece)
