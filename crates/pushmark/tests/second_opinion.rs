@@ -1,0 +1,99 @@
+//! Our delivery times beside those of CometD's own Java client, which publishes and receives on the
+//! same server.
+//!
+//! A client's own work comes on top of the server's in what it reports: on a server that is fast, a
+//! client that costs more shows more. So there are two questions. On a server that holds every
+//! delivery back by a known time both must say that time. On CometD ours must not be later than
+//! theirs: what is between the two is what their client needs for itself.
+
+mod tool;
+
+use std::process::Command;
+
+use conformance::{own, tools};
+use serde_json::Value;
+use tool::{Tool, arms, number, whole};
+
+/// Each delivery is held back by this, ms.
+const DELAY_MS: f64 = 200.0;
+/// Two instruments agree where their medians are this near.
+const AGREE: f64 = 0.1;
+/// A median may be moved by so much by what else goes on here, ms.
+const NOISE_MS: f64 = 1.0;
+const TRANSPORTS: [(&str, &str); 2] = [("bayeux", "long-polling"), ("bayeux-websocket", "websocket")];
+
+const LOAD: &str = "[load]
+connections = 20
+ramp = { rate = 100 }
+settle = \"1s\"
+warmup = \"2s\"
+duration = \"3s\"
+drain = \"2s\"
+[publisher]
+rate = \"10/s\"
+size = \"128B\"
+";
+
+#[test]
+fn a_second_opinion_on_delivery_times() {
+    if !tools::present(&["javac", "maven", "cometd client"]) {
+        return;
+    }
+    // One after the other: they share this machine's cores.
+    let tool = Tool::new();
+    for (transport, theirs) in TRANSPORTS {
+        a_known_delay_is_told_alike(&tool, transport, theirs);
+        on_cometd_ours_is_not_later(&tool, transport, theirs);
+    }
+}
+
+fn a_known_delay_is_told_alike(tool: &Tool, transport: &str, theirs: &str) {
+    let (ours, theirs) = medians(tool, "builtin", "args = [\"--delay\", \"200ms\"]", transport, theirs);
+    for (whose, median) in [("ours", ours), ("theirs", theirs)] {
+        let near = (median - DELAY_MS).abs() <= DELAY_MS * AGREE;
+        assert!(near, "{transport}: {whose} is {median:.2} ms where the server holds back {DELAY_MS} ms");
+    }
+    assert!((ours - theirs).abs() <= theirs * AGREE, "{transport}: ours {ours:.2}, theirs {theirs:.2} ms");
+}
+
+fn on_cometd_ours_is_not_later(tool: &Tool, transport: &str, theirs: &str) {
+    let (ours, theirs) = medians(tool, "cometd-8", "", transport, theirs);
+    let bound = theirs * (1.0 + AGREE) + NOISE_MS;
+    assert!(ours <= bound, "{transport}: ours {ours:.2} ms, theirs {theirs:.2} ms");
+}
+
+/// The median from due, ms, as we have it and as CometD's client has it, one after the other on
+/// servers started alike.
+fn medians(tool: &Tool, server: &str, more: &str, transport: &str, theirs: &str) -> (f64, f64) {
+    let text = format!("transports = [\"{transport}\"]\n[target]\nserver = \"{server}\"\n{more}\n{LOAD}");
+    let out = tool.path("out");
+    if out.exists() {
+        std::fs::remove_dir_all(&out).expect("the last run's folder");
+    }
+    let run = tool.measure(&text, &[]);
+    let arm = &arms(&run)[0];
+    whole(arm);
+    let ours = number(arm, "/delivery/latency/p50_us") / 1_000.0;
+    (ours, their_median(tool, server, more, theirs))
+}
+
+fn their_median(tool: &Tool, server: &str, more: &str, transport: &str) -> f64 {
+    let mut arguments = vec!["servers", "start", server];
+    if !more.is_empty() {
+        arguments.extend(["--", "--delay", "200ms"]);
+    }
+    let mut started = tool.start(&arguments);
+    let line = started.wait_for("/cometd");
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an URL");
+    let folder = own("java/target");
+    let path = format!("{0}/classes:{0}/lib/*", folder.display());
+    let mut command: Command = tools::command("java");
+    // The same crowd, rate, warm-up, duration and size as ours.
+    command.args(["-cp", &path, "pushmark.Measure", transport, url, "20", "10", "2", "3", "128"]);
+    let output = command.output().expect("java");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let document: Value = serde_json::from_str(said.trim())
+        .unwrap_or_else(|_| panic!("{said}\n{}", String::from_utf8_lossy(&output.stderr)));
+    assert_eq!(document["delivered"], document["expected"], "{document}");
+    number(&document, "/from_due/median_us") / 1_000.0
+}
