@@ -62,6 +62,12 @@ impl BodyDecoder {
         BodyDecoder { state }
     }
 
+    /// Whether all content of a chunk has been taken, and only its line end is yet to come: some
+    /// servers send that with the next chunk.
+    pub fn awaits_line_end(&self) -> bool {
+        matches!(self.state, State::ChunkCrlf)
+    }
+
     /// Takes the next event. `None`: more bytes are needed, or the end was given already. At most
     /// [`LINE_MAX`] bytes are left in `input` while the body goes on.
     pub fn next<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Option<BodyEvent<'a>>, Failure> {
