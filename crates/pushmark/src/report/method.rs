@@ -68,8 +68,14 @@ fn transports(case: &Case<'_>, out: &mut Vec<String>) {
         out.push(format!("poll shows the newest state of a channel at each request: 1 of {} here. The others are superseded, not lost, and its latency is that of the states it did show; across transports compare the age of information.", PAGE.fixed(one_in, 0)));
         out.push("poll's cost and bytes are per delivery shown, so they cannot be set against a push without its age beside them.".into());
     }
-    if find(Transport::LongPoll).is_some_and(|a| a.starts.iter().any(|s| s.long_poll.is_some())) {
-        out.push("long-poll is a closed loop: a client asks again only when answered, so a slow server lowers its own load.".into());
+    let holds = |a: &&ArmView<'_>| a.transport.is_held() && a.starts.iter().any(|s| s.long_poll.is_some());
+    let held: Vec<&str> = case.arms.iter().filter(holds).map(|a| a.name()).collect();
+    if !held.is_empty() {
+        let are = if held.len() == 1 { "is a closed loop" } else { "are closed loops" };
+        out.push(format!(
+            "{} {are}: a client asks again only when answered, so a slow server lowers its own load.",
+            words::list(&held)
+        ));
     }
     let bayeux: Vec<&str> =
         case.arms.iter().filter(|a| out_of_order_unpromised(a)).map(|a| a.name()).collect();
