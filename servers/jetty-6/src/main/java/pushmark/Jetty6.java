@@ -18,7 +18,8 @@ public final class Jetty6 extends Server {
     private ThreadPool pool;
 
     private Jetty6() {
-        options.word("connector", "nio", "threads").number("idle-ms", IDLE_MS);
+        options.word("connector", "nio", "threads").number("idle-ms", IDLE_MS)
+                .number("header-bytes", HEAD_MAX);
     }
 
     @Override
@@ -36,7 +37,7 @@ public final class Jetty6 extends Server {
         connector.setPort(port);
         connector.setAcceptQueueSize(BACKLOG);
         connector.setMaxIdleTime(options.number("idle-ms"));
-        connector.setHeaderBufferSize(HEAD_MAX);
+        connector.setHeaderBufferSize(options.number("header-bytes"));
         connector.setStatsOn(true);
         jetty.addConnector(connector);
         new Context(jetty, "/").addServlet(new ServletHolder(new Jetty6Servlet(contract)), "/*");
