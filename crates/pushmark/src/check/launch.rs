@@ -1,5 +1,6 @@
 //! Fresh servers of a row, for the check of their start and end, and for being checked at all.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,36 +22,45 @@ const LINE_WITHIN: Duration = Duration::from_secs(30);
 /// Time between two looks at a process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Starts servers of a row, without what a case of a scenario would set.
+/// Starts servers of a row.
 #[derive(Clone, Debug)]
 pub struct RowLaunch {
     name: String,
     /// The command but for `{port}` and `{log}`.
     registry: Registry,
     server: Server,
+    flags: BTreeMap<String, String>,
     pushmark: PathBuf,
 }
 
 impl RowLaunch {
-    /// For one row.
+    /// For one row, with the flags that are not to be as the row has them.
     ///
     /// # Errors
     /// This program has no path.
-    pub fn new(registry: &Registry, server: &Server) -> anyhow::Result<RowLaunch> {
+    pub fn new(
+        registry: &Registry,
+        server: &Server,
+        flags: BTreeMap<String, String>,
+    ) -> anyhow::Result<RowLaunch> {
         let pushmark = std::env::current_exe().context("the path of this program")?;
         Ok(RowLaunch {
             name: server.name.clone(),
             registry: registry.clone(),
             server: server.clone(),
+            flags,
             pushmark,
         })
     }
 
     fn start(&self, port: u16, wrap: &[&str]) -> anyhow::Result<Process> {
         let logs = Logs::new(&self.name).context("cannot write a log to the temporary folder")?;
-        let flags = std::collections::BTreeMap::new();
-        let filling =
-            Filling { pushmark: &self.pushmark, port: Some(port), log: Some(logs.folder()), flags: &flags };
+        let filling = Filling {
+            pushmark: &self.pushmark,
+            port: Some(port),
+            log: Some(logs.folder()),
+            flags: &self.flags,
+        };
         let mut command: Vec<String> = wrap.iter().map(|word| (*word).to_owned()).collect();
         command.extend(self.registry.command(&self.server, &self.server.run, &filling)?);
         let start = Start {

@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::output::{Format, note, print};
 use super::run::usage;
+use super::servers::flags_of;
 use crate::check::launch::RowLaunch;
 use crate::check::{self, Finding, Instance, Launch as _, Options, Row, Subject, table};
 use crate::exit::{Ending, Exit};
@@ -46,6 +47,9 @@ pub struct CheckArgs {
     /// What names, messages and packets are drawn from; another one each time, and printed
     #[arg(long)]
     pub seed: Option<u64>,
+    /// A flag of the server's row, such as heap=1g
+    #[arg(long = "flag", value_name = "NAME=VALUE")]
+    pub flags: Vec<String>,
     /// What stdout is
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -69,7 +73,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let asked = Asked::of(args, &registry)?;
     let (subject, running) = match &asked {
         Asked::Running(url) => (running_subject(address_of(url)?), Running::Before),
-        Asked::Row(row) => start(&registry, row, args.contract.as_deref())?,
+        Asked::Row(row) => start(&registry, row, args)?,
         Asked::Foreign(loaded) => start_foreign(&registry, loaded)?,
     };
     if let Err(error) = TcpStream::connect_timeout(&subject.address, REACH_WITHIN) {
@@ -82,7 +86,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         return Ok(stopped);
     }
     let passed = table::failed(&findings).next().is_none();
-    if let (Asked::Row(row), None, true) = (&asked, &args.contract, options.only.is_empty()) {
+    // Of a part, or of a server that is set otherwise than runs have it, nothing is remembered.
+    let is_all = options.only.is_empty() && args.flags.is_empty();
+    if let (Asked::Row(row), None, true) = (&asked, &args.contract, is_all) {
         state::record_check(&registry, row, passed, &table::summary(&findings))?;
     }
     Ok(if passed { Exit::Pass } else { Exit::Threshold })
@@ -156,9 +162,9 @@ fn unreachable(error: anyhow::Error) -> anyhow::Error {
     if error.is::<Ending>() { error } else { Ending::error(Exit::Unreachable, format!("{error:#}")) }
 }
 
-fn start(registry: &Registry, row: &Server, runs: Option<&str>) -> anyhow::Result<(Subject, Running)> {
-    let launch = RowLaunch::new(registry, row)?;
-    if let Some(url) = runs {
+fn start(registry: &Registry, row: &Server, args: &CheckArgs) -> anyhow::Result<(Subject, Running)> {
+    let launch = RowLaunch::new(registry, row, flags_of(registry, row, &args.flags)?)?;
+    if let Some(url) = &args.contract {
         return Ok((subject_of(row, address_of(url)?, launch), Running::Before));
     }
     build::ensure(registry, row, &mut |line| note(line))?;

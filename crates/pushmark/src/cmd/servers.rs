@@ -173,7 +173,7 @@ fn start(
 }
 
 /// `heap=1g`, one of the row's.
-fn flags_of(
+pub(super) fn flags_of(
     registry: &Registry,
     server: &Server,
     given: &[String],
