@@ -355,6 +355,9 @@ const SCALARS: &[Scalar] = &[
     ("server.cpu_us_per_delivery", Unit::Micros, "CPU of the server ÷ deliveries", |a| {
         ratio(a.server.as_ref()?.cpu_us as f64, a.delivery.as_ref()?.delivered as f64)
     }),
+    ("server.ready_us", Unit::Micros, "from the start of the server to its first good answer", |a| {
+        a.server.as_ref()?.ready_us.map(|n| n as f64)
+    }),
     ("server.rss_bytes_peak", Unit::Bytes, "highest resident memory of the server", |a| {
         count(a.server.as_ref()?.rss_bytes_peak)
     }),

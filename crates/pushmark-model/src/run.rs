@@ -629,6 +629,9 @@ pub struct Server {
     pub window_us: u64,
     /// Highest RSS seen.
     pub rss_bytes_peak: u64,
+    /// From the start of its process to its first good answer; absent where it ran already.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ready_us: Option<u64>,
     /// RSS before the crowd came.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rss_bytes_start: Option<u64>,

@@ -12,6 +12,8 @@ use super::list::{self, Server};
 const HELD: &str = "15000";
 /// Clients that a server with a thread for each is asked to hold.
 const HELD_BY_THREADS: &str = "2000";
+/// Memory of a JVM that is to hold so many, as the first study gave it.
+const HEAP: &str = "2400m";
 /// A held request, whichever the server speaks.
 const WAITING: [&str; 4] = ["long-poll", "bayeux", "stream", "sse"];
 /// Exit codes after which there is a run: pass, incomplete, invalid, a threshold crossed.
@@ -22,6 +24,10 @@ pub(crate) fn held(server: &Server, scratch: &Path) -> anyhow::Result<Value> {
     let transport = server.first_of(&WAITING).context("it holds nobody")?;
     let clients = if server.threaded() { HELD_BY_THREADS } else { HELD };
     let mut more = vec!["-c".to_owned(), clients.to_owned()];
+    // A JVM's heap has a unit; with a row's small one the heap would be what is measured.
+    if !server.threaded() && server.flags.get("heap").is_some_and(|heap| heap.ends_with('m')) {
+        more.extend(["--set".to_owned(), format!("target.flags.heap={HEAP}")]);
+    }
     if server.threaded() {
         // The steps of the scenario end at its own crowd.
         more.extend([

@@ -1,5 +1,6 @@
 //! The servers, as `pushmark servers list` tells of them.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
@@ -15,6 +16,8 @@ pub(crate) struct Server {
     pub(crate) stands_for: String,
     pub(crate) architecture: String,
     pub(crate) transports: Vec<String>,
+    /// Its flags, as its row has them.
+    pub(crate) flags: BTreeMap<String, String>,
     /// It has to be built first.
     pub(crate) builds: bool,
     /// What keeps it from running here, with the command that helps.
@@ -79,7 +82,14 @@ fn server(row: &Value) -> anyhow::Result<Server> {
         stands_for: text("stands_for"),
         architecture: text("architecture"),
         transports: transports.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        flags: flags(row),
         builds: row.get("built").is_some_and(Value::is_boolean),
         missing: (!missing.is_empty()).then(|| missing.join("; ")),
     })
+}
+
+fn flags(row: &Value) -> BTreeMap<String, String> {
+    let flags = row.get("flags").and_then(Value::as_object);
+    let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    flags.into_iter().flatten().filter_map(text).collect()
 }

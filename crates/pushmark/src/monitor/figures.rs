@@ -31,6 +31,7 @@ pub fn server(start: &Snapshot, end: &Snapshot, crowd: &[CrowdPoint]) -> Option<
         cpu_us: micros(before.cpu_ns, after.cpu_ns),
         window_us: micros(start.sample.t_ns, end.sample.t_ns),
         rss_bytes_peak: end.peaks.server_rss_bytes,
+        ready_us: None,
         rss_bytes_start: crowd.first().map(|p| p.server_rss_bytes),
         rss_bytes_per_connection: per_connection(|p| p.server_rss_bytes),
         kernel_bytes_per_connection: per_connection(|p| p.kernel_memory_bytes),

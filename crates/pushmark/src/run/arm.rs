@@ -152,6 +152,9 @@ pub(super) fn drive(
     let mut windows = gathered.windows();
     figures::fill_windows(&mut windows, &samples, start_ns);
     let mut arm = figures_of(plan, &gathered, &marks, says, ended.clone());
+    if let Some(server) = &mut arm.server {
+        server.ready_us = up.ready_us;
+    }
     let facts = facts(plan, &marks, &gathered, stopped_ns.map(|at| at.saturating_sub(start_ns)), ended);
     arm.outcome = verdict::outcome(&arm, &facts);
     arm.last_words =

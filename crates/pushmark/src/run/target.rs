@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use pushmark_model::plan::ArmPlan;
@@ -44,6 +44,8 @@ pub(crate) struct Up {
     pub(crate) port: u16,
     pub(super) subscribe_to: SocketAddr,
     pub(super) publish_to: Option<SocketAddr>,
+    /// From the start of its process to its first good answer.
+    pub(super) ready_us: Option<u64>,
 }
 
 impl Up {
@@ -131,6 +133,7 @@ impl Target {
     pub(crate) fn bring_up(&self, arm: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Up> {
         let mut port = 0;
         let mut process = None;
+        let mut ready_us = None;
         if self.is_started() {
             port = free_port().context("a port for the server")?;
             let filled = |text: &String| fill(text, port);
@@ -147,11 +150,13 @@ impl Target {
             // A target on a port of its own choice: where its clients will come.
             let serves = arm.subscribe.port.unwrap_or(port);
             let taken = is_taken(serves);
+            let began = Instant::now();
             let mut started = Process::start(&start, logs)?;
             match self.ready.as_ref().map(filled) {
                 Some(url) => started.wait_ready(&url, READY_WITHIN)?,
                 None => started.wait_accepting(serves, READY_WITHIN)?,
             };
+            ready_us = Some(began.elapsed().as_micros() as u64);
             started.owns(serves, taken, self.strict)?;
             process = Some(started);
         }
@@ -161,7 +166,7 @@ impl Target {
             Some(publish) => Some(resolve(&publish.host, publish.port.unwrap_or(port))?),
             None => None,
         };
-        Ok(Up { process, port, subscribe_to, publish_to })
+        Ok(Up { process, port, subscribe_to, publish_to, ready_us })
     }
 
     /// What the server says of itself; `None` where it says nothing.

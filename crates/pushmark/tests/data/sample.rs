@@ -249,6 +249,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             cpu_us: cpu(server),
             window_us: SECONDS * 1_000_000,
             rss_bytes_peak: 21 << 20,
+            ready_us: Some(1_234),
             rss_bytes_start: Some(6 << 20),
             rss_bytes_per_connection: Some(rss * 1024.0 * (3.0 * factor - 2.0).clamp(0.5, 2.0)),
             kernel_bytes_per_connection: Some(kernel * 1024.0),
