@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::list::Server;
+use crate::shell;
 
 /// A row of the table. What was not measured is absent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +21,8 @@ pub(crate) struct Row {
     pub(crate) measured_at: String,
     pub(crate) machine: String,
     pub(crate) pushmark: String,
+    /// Of this tree.
+    pub(crate) commit: String,
     /// From the start of its process to its first good answer.
     pub(crate) ready_us: Option<u64>,
     pub(crate) held: Held,
@@ -81,10 +84,16 @@ pub(crate) fn row(server: &Server, held: &Value, cost: &Value) -> anyhow::Result
         measured_at: text(held, "started_at"),
         machine,
         pushmark: text(held, "pushmark_version"),
+        commit: commit()?,
         ready_us: number(&arm["server"], "ready_us"),
         held: held_of(arm),
         cost: arms(cost)?.iter().map(cost_of).collect(),
     })
+}
+
+fn commit() -> anyhow::Result<String> {
+    let output = shell::command(&["git", "rev-parse", "--short", "HEAD"]).output()?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 fn held_of(arm: &Value) -> Held {

@@ -33,8 +33,8 @@ fn render(rows: &[Row]) -> String {
     let day = first.measured_at.get(..10).unwrap_or_default();
     let _ = writeln!(
         text,
-        "Measured {day} with pushmark {} on {}; one run a case, so no interval.\n",
-        first.pushmark, first.machine
+        "Measured {day} with pushmark {} ({}) on {}; one run a case, so no interval.\n",
+        first.pushmark, first.commit, first.machine
     );
     text += "| server | stands for | ready after | held | got both messages | memory a client | CPU-s per million: long poll | stream | WebSocket |\n";
     text += "|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
@@ -152,6 +152,7 @@ mod tests {
             measured_at: "2026-01-02T03:04:05Z".into(),
             machine: "2 × cpu, Linux 6".into(),
             pushmark: "0.1".into(),
+            commit: "abc".into(),
             ready_us: Some(1_234_567),
             held,
             cost: vec![cost],
