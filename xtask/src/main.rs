@@ -50,7 +50,7 @@ const CHORES: [Chore; 7] = [
     },
     Chore {
         name: "servers",
-        arguments: "[NAME ...]",
+        arguments: "[--table] [NAME ...]",
         about: "measure the reference servers and write the table of servers/README.md",
         run: servers::run,
     },

@@ -18,10 +18,17 @@ use crate::{arguments, shell};
 use figures::Row;
 use list::Server;
 
+/// Renders what was measured today once more.
+const TABLE: &str = "--table";
+
 /// Measures the servers named, or all that can run here, and writes the table.
 pub(crate) fn run(given: &[String]) -> anyhow::Result<()> {
-    let unknown: Vec<String> = given.iter().filter(|word| word.starts_with('-')).cloned().collect();
-    arguments::only(&unknown, &[])?;
+    let options: Vec<String> = given.iter().filter(|word| word.starts_with('-')).cloned().collect();
+    arguments::only(&options, &[TABLE])?;
+    if arguments::has(given, TABLE) {
+        let rows = figures::read(&record()?.join("servers.json"))?;
+        return table::write(&shell::root().join("servers/README.md"), &rows);
+    }
     shell::run(shell::cargo(&["build", "--release", "--package", "pushmark"]))?;
     let servers = chosen(list::read()?, given)?;
     let folder = record()?;

@@ -95,6 +95,8 @@ fn cost(costs: &[Cost], transports: &[&str]) -> String {
     let found = costs.iter().find(|cost| transports.contains(&&cost.transport[..]));
     match found.and_then(|cost| cost.cpu_s_per_million.map(|value| (cost, value))) {
         None => NONE.to_owned(),
+        // What few deliveries cost that did arrive is no price.
+        Some((cost, _)) if cost.outcome != "held" => cost.outcome.clone(),
         // An invalid figure is never shown as a plain one.
         Some((cost, value)) if cost.verdict == "invalid" => format!("({value:.0}, invalid)"),
         Some((_, value)) => format!("{value:.0}"),
