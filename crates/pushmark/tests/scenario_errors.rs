@@ -617,7 +617,7 @@ mode = "emitter""#), @r##"
        ·            ╰── found "emitter"
      3 │ [target.subscribe]
        ╰────
-      help: accepted: "external", "peer" (websocket) or "none"
+      help: accepted: "external", "peer" (websocket, bayeux) or "none"
             only servers that keep the contract (`pushmark servers list`)
             publish by themselves
     "##);
@@ -690,14 +690,15 @@ fn peers_on_a_transport_that_cannot_speak() {
 mode = "peer""#
     ), @r##"
     $ pushmark run
-      × only clients on WebSocket can publish (publisher.mode = "peer")
+      × only clients on WebSocket or Bayeux can publish (publisher.mode =
+      │ "peer")
        ╭─[s.toml:1:14]
      1 │ transports = ["sse", "websocket"]
        ·              ──────────┬─────────
        ·                        ╰── found sse
      2 │ [publisher]
        ╰────
-      help: accepted: ["websocket"]
+      help: accepted: bayeux, websocket, bayeux-websocket
     "##);
 }
 
@@ -706,15 +707,16 @@ fn peers_on_a_target_without_websocket() {
     insta::assert_snapshot!(own(r#"[publisher]
 mode = "peer""#), @r##"
     $ pushmark run
-      × only clients on WebSocket can publish
+      × only clients on WebSocket or Bayeux can publish
        ╭─[s.toml:2:8]
      1 │ [publisher]
      2 │ mode = "peer"
        ·        ───┬──
-       ·           ╰── found "peer", and no websocket
+       ·           ╰── found "peer", and no such transport
      3 │ [target.subscribe]
        ╰────
-      help: accepted: a target with websocket, or mode = "external"
+      help: accepted: a target with websocket or bayeux, or mode =
+            "external"
     "##);
 }
 
@@ -913,7 +915,8 @@ fn an_unknown_transport() {
        ·                        ╰── did you mean `websocket`?
      2 │ [target]
        ╰────
-      help: accepted: poll, long-poll, stream, sse, websocket
+      help: accepted: poll, long-poll, bayeux, stream, sse, websocket,
+            bayeux-websocket
     "##);
 }
 
@@ -928,7 +931,8 @@ fn no_transports() {
        ·               ╰── found an empty list
      2 │ [target]
        ╰────
-      help: accepted: poll, long-poll, stream, sse, websocket
+      help: accepted: poll, long-poll, bayeux, stream, sse, websocket,
+            bayeux-websocket
             leave the key out to compare all that the target has
     "##);
 }
@@ -1686,7 +1690,8 @@ fn a_transport_in_a_flag() {
     $ pushmark run
       × -t sse,webscket: `transports` has no choice "webscket"
       help: did you mean `websocket`?
-            accepted: poll, long-poll, stream, sse, websocket
+            accepted: poll, long-poll, bayeux, stream, sse, websocket,
+            bayeux-websocket
     "##);
 }
 
