@@ -22,10 +22,13 @@ const AGEING_MIN: f64 = 1.5;
 const AGEING_MIN_US: f64 = 5_000.0;
 /// Fewer whole seconds tell nothing.
 const SECONDS_MIN: usize = 4;
+/// As do fewer publications: the last of a few is still on its way when the window closes.
+const PUBLICATIONS_MIN: u64 = 8;
 
 /// Judges the seconds of the measure phase. `subscribers` hear each publication.
 pub(super) fn judge(seconds: &[&Second], subscribers: f64) -> Option<Stability> {
-    if seconds.len() < SECONDS_MIN {
+    let publications: u64 = seconds.iter().map(|s| s.due).sum();
+    if seconds.len() < SECONDS_MIN || publications < PUBLICATIONS_MIN {
         return None;
     }
     let mut backlog = 0.0;
@@ -36,7 +39,7 @@ pub(super) fn judge(seconds: &[&Second], subscribers: f64) -> Option<Stability> 
             backlog
         })
         .collect();
-    let offered = seconds.iter().map(|s| s.due as f64).sum::<f64>() * subscribers / seconds.len() as f64;
+    let offered = publications as f64 * subscribers / seconds.len() as f64;
     let backlog_per_s = slope(&series);
     let quarter = (seconds.len() / 4).max(1);
     let early = median_of(&seconds[..quarter]);
@@ -95,6 +98,19 @@ mod tests {
     fn a_growing_backlog_with_growing_latency_is_unstable() {
         let later: Vec<i64> = (0..8).map(|s| 1_000 + s * 400_000).collect();
         assert!(judged(&[600; 8], &later));
+    }
+
+    #[test]
+    fn two_publications_are_no_trend() {
+        let of = |due, received, p50| Second {
+            due,
+            received,
+            latency_us: Some((p50, p50, p50)),
+            ..Second::default()
+        };
+        // The second, larger in its effect, comes at the window's end.
+        let seconds = [of(0, 0, 0), of(1, 100, 1_000), of(0, 0, 1_000), of(1, 20, 900_000)];
+        assert_eq!(judge(&seconds.iter().collect::<Vec<_>>(), 100.0), None);
     }
 
     #[test]
