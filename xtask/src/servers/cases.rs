@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::list::{self, Server};
+use crate::shell;
 
 /// Clients that an event-driven server is asked to hold: a process may open 20,000 files here.
 const HELD: &str = "15000";
@@ -59,10 +60,13 @@ fn run(
     scratch: &Path,
 ) -> anyhow::Result<Value> {
     let output = scratch.join(scenario);
+    // As it is typed at the root, where the command runs: a kept run says how to repeat it, and
+    // names no folder of this machine.
+    let typed = output.strip_prefix(shell::root()).unwrap_or(&output);
     let file = format!("scenarios/{scenario}.toml");
     let target = format!("target.server={}", server.name);
     let mut command = list::pushmark(&["run", &file, "--set", &target, "-t", &transports.join(",")]);
-    command.args(more).arg("-o").arg(&output).stdout(std::process::Stdio::null());
+    command.args(more).arg("-o").arg(typed).stdout(std::process::Stdio::null());
     let status = command.status().context("pushmark run")?;
     if !status.code().is_some_and(|code| WITH_RUN.contains(&code)) {
         bail!("{}: {scenario} ended with {status}", server.name);
