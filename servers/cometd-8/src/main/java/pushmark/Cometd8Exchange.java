@@ -47,7 +47,7 @@ final class Cometd8Exchange extends Exchange {
 
     @Override
     public byte[] body(int max) throws IOException {
-        return request.getInputStream().readNBytes(max + 1);
+        return read(request.getInputStream(), max);
     }
 
     @Override

@@ -1,9 +1,7 @@
 package pushmark;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
-import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 import javax.servlet.http.HttpServletRequest;
@@ -72,17 +70,7 @@ final class Jetty6Exchange extends Exchange implements Wire {
 
     @Override
     public byte[] body(int max) throws IOException {
-        InputStream in = request.getInputStream();
-        byte[] body = new byte[4096];
-        int length = 0;
-        int n;
-        while (length <= max && (n = in.read(body, length, body.length - length)) > 0) {
-            length += n;
-            if (length == body.length) {
-                body = Arrays.copyOf(body, 2 * length);
-            }
-        }
-        return Arrays.copyOf(body, Math.min(length, max + 1));
+        return read(request.getInputStream(), max);
     }
 
     @Override

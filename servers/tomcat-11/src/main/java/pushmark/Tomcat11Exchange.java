@@ -7,9 +7,7 @@ import jakarta.servlet.ServletOutputStream;
 import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import pushmark.contract.Answer;
 import pushmark.contract.Contract;
 import pushmark.contract.Exchange;
@@ -69,13 +67,7 @@ final class Tomcat11Exchange extends Exchange implements Wire, AsyncListener, Wr
 
     @Override
     public byte[] body(int max) throws IOException {
-        ByteArrayOutputStream body = new ByteArrayOutputStream();
-        InputStream in = request.getInputStream();
-        byte[] buffer = new byte[8192];
-        for (int n = 0; n >= 0 && body.size() <= max; n = in.read(buffer)) {
-            body.write(buffer, 0, n);
-        }
-        return body.toByteArray();
+        return read(request.getInputStream(), max);
     }
 
     @Override

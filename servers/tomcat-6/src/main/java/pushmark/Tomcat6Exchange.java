@@ -1,8 +1,6 @@
 package pushmark;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import javax.servlet.ServletException;
 import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
@@ -71,15 +69,10 @@ final class Tomcat6Exchange extends Exchange implements Wire {
 
     @Override
     public byte[] body(int max) throws IOException {
-        ByteArrayOutputStream body = new ByteArrayOutputStream();
-        InputStream in = request.getInputStream();
-        byte[] buffer = new byte[8192];
-        for (int n = 0; n >= 0 && body.size() <= max; n = in.read(buffer)) {
-            body.write(buffer, 0, n);
-        }
+        byte[] body = read(request.getInputStream(), max);
         // Else Tomcat takes the body for one that is yet to be read, finds its end, and ends the comet request.
         request.getParameterMap();
-        return body.toByteArray();
+        return body;
     }
 
     @Override

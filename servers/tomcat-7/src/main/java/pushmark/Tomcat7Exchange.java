@@ -1,8 +1,6 @@
 package pushmark;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import javax.servlet.AsyncContext;
 import javax.servlet.AsyncEvent;
 import javax.servlet.AsyncListener;
@@ -57,13 +55,7 @@ final class Tomcat7Exchange extends Exchange implements Wire, AsyncListener {
 
     @Override
     public byte[] body(int max) throws IOException {
-        ByteArrayOutputStream body = new ByteArrayOutputStream();
-        InputStream in = request.getInputStream();
-        byte[] buffer = new byte[8192];
-        for (int n = 0; n >= 0 && body.size() <= max; n = in.read(buffer)) {
-            body.write(buffer, 0, n);
-        }
-        return body.toByteArray();
+        return read(request.getInputStream(), max);
     }
 
     @Override

@@ -1,6 +1,8 @@
 package pushmark.contract;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 
 /** One request, as a server's API tells it, and the ways to answer it. */
 public abstract class Exchange {
@@ -20,6 +22,17 @@ public abstract class Exchange {
 
     /** The whole body, or as much of it as {@code max} + 1 bytes. */
     public abstract byte[] body(int max) throws IOException;
+
+    /** What a stream holds, or {@code max} + 1 bytes of it: {@link #body} of an API that gives one. */
+    protected static byte[] read(InputStream in, int max) throws IOException {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        byte[] buffer = new byte[8192];
+        int n;
+        while (body.size() <= max && (n = in.read(buffer, 0, Math.min(buffer.length, max + 1 - body.size()))) > 0) {
+            body.write(buffer, 0, n);
+        }
+        return body.toByteArray();
+    }
 
     /** Answers at once and whole; it has gone out when this returns. */
     public abstract void answer(Answer answer) throws Exception;
