@@ -1,0 +1,56 @@
+//! One second of an arm, as `windows.csv` holds it.
+
+use serde::{Deserialize, Serialize};
+
+/// One second of one arm: a line of `windows.csv`. By received instants.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Window {
+    /// Transport of the arm.
+    pub arm: String,
+    /// Seconds from the arm's start.
+    pub second: u32,
+    /// Phase the second begins in.
+    pub phase: String,
+    /// Connections the ramp asks for by now.
+    pub asked: u64,
+    /// Connections subscribed at the end of the second.
+    pub connected: u64,
+    /// Connections lost unasked in this second.
+    pub lost: u64,
+    /// Connection attempts failed in this second.
+    pub failed: u64,
+    /// Publications due.
+    pub due: u64,
+    /// Publications sent.
+    pub sent: u64,
+    /// Deliveries received (all phases).
+    pub delivered: u64,
+    /// Requests sent by pollers and long pollers.
+    pub requests: u64,
+    /// Bytes in.
+    pub bytes_in: u64,
+    /// Bytes out.
+    pub bytes_out: u64,
+    /// p50 of received − due of deliveries received in this second; empty if none.
+    pub p50_us: Option<i64>,
+    /// p99.
+    pub p99_us: Option<i64>,
+    /// Largest.
+    pub max_us: Option<i64>,
+    /// p99 of read lag.
+    pub read_lag_p99_us: Option<i64>,
+    /// CPU of the server in this second.
+    pub server_cpu_us: Option<u64>,
+    /// CPU of the generator.
+    pub generator_cpu_us: Option<u64>,
+    /// CPU in soft interrupts, all CPUs.
+    pub softirq_us: Option<u64>,
+    /// Server RSS.
+    pub server_rss_bytes: Option<u64>,
+    /// Generator RSS.
+    pub generator_rss_bytes: Option<u64>,
+    /// Run-queue wait of the generator.
+    pub run_queue_wait_us: Option<u64>,
+    /// Steal, all CPUs.
+    pub steal_us: Option<u64>,
+}
