@@ -58,9 +58,29 @@ pub struct Run {
     pub thresholds: Vec<Threshold>,
     /// One an arm, in display order.
     pub arms: Vec<Arm>,
+    /// The cell of a suite that this is a run of; absent outside one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub case: Option<CaseRef>,
     /// The last self-test on this machine, if one was stored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub selftest: Option<SelftestRef>,
+}
+
+/// Which cell of which suite a run belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseRef {
+    /// The suite's name.
+    pub suite: String,
+    /// The case's id within the suite: its axis values, joined by `-`.
+    pub id: String,
+    /// Axis → value, as the suite writes them.
+    pub axes: BTreeMap<String, String>,
+    /// From 1.
+    pub repeat: u32,
+    /// Crowds and cycles were shrunk to this share (`--scale`); 1: as written.
+    pub scale: f64,
+    /// Cycles were shrunk to this share besides (`--scale-time`).
+    pub scale_time: f64,
 }
 
 /// When the ruler itself was last checked on this machine.

@@ -16,6 +16,7 @@ pub mod run;
 pub mod scenario_file;
 pub mod selftest;
 pub mod server;
+pub mod session;
 pub mod store;
 pub mod truth;
 pub mod verdict;

@@ -4,29 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use pushmark_model::plan::Plan;
-use pushmark_model::run::{Run, ServerRef, VerdictState};
+use pushmark_model::run::Run;
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
-use pushmark_net::Clock;
 
 use super::output::{Format, complain, note, print};
-use crate::environment::{Placement, environment};
 use crate::exit::{Ending, Exit};
-use crate::preflight::{self, Machine, Need, sources_for};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
 use crate::report::{self, RunFiles};
-use crate::run::{
-    self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
-};
+use crate::run::{Assembled, Signals, Start};
 use crate::scenario_file::{self, Asked, Loaded};
-use crate::server::logs::KeptFile;
-use crate::server::registry::{Registry, Server};
-use crate::server::version::version;
-use crate::server::{build, cpus, state};
-use crate::store::hlog::Interval;
-use crate::store::{self, Index, Kept, RESULTS, Utc};
+use crate::server::registry::Registry;
+use crate::session::{Asking, Cpus, Session, exit_of, keep, prepare};
+use crate::store::RESULTS;
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug)]
@@ -98,11 +89,17 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         return Err(Ending::error(Exit::Usage, text));
     }
     let server = match &loaded.server {
-        Some(server) => Some(prepared(args, &registry, server, &loaded)?),
+        Some(server) => Some(prepare(&registry, server, &loaded, |text| {
+            if !args.quiet {
+                note(text);
+            }
+        })?),
         None => None,
     };
-    let cpus = Cpus::share_out(args, &loaded)?;
+    let started = loaded.server.is_some() || loaded.scenario.target.process.is_some();
+    let cpus = Cpus::share_out(started, args.no_pin)?;
     let signals = Signals::listen()?;
+    let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
     let mut progress = Progress::new(args.quiet);
     let mut exit = Exit::Pass;
     let mut files: Vec<RunFiles> = Vec::new();
@@ -112,8 +109,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             break;
         }
         let start = Start { number, of: starts };
-        let assembled = one_start(&loaded, &registry, &cpus, &signals, start, &mut progress);
-        let Assembled { mut run, windows, intervals, logs } = match assembled {
+        let asking = Asking { start, server: server.clone(), case: None };
+        let assembled = session.measure(&loaded, asking, &mut progress);
+        let Assembled { run, windows, intervals, logs } = match assembled {
             Ok(assembled) => assembled,
             Err(error) if files.is_empty() => return Err(error),
             // The starts before it were measured: they are shown.
@@ -124,7 +122,6 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 break;
             }
         };
-        run.environment.server.clone_from(&server);
         exit = exit.worst(exit_of(&run));
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
@@ -139,61 +136,6 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
     print_result(args, &files, last_page.as_deref())?;
     Ok(exit)
-}
-
-/// A server that can be started: built where it was not; and what a run keeps of it. Done before
-/// anything is pinned or listens to signals: a build has all CPUs, and Ctrl-C ends it.
-fn prepared(
-    args: &RunArgs,
-    registry: &Registry,
-    server: &Server,
-    loaded: &Loaded,
-) -> anyhow::Result<ServerRef> {
-    let mut say = |text: &str| {
-        if !args.quiet {
-            note(text);
-        }
-    };
-    build::ensure(registry, server, &mut say)?;
-    let checked = state::checked(registry, server).is_some();
-    if !checked {
-        say(&format!("{0} has not passed its checks as it is now: pushmark check {0}", server.name));
-    }
-    Ok(ServerRef {
-        name: server.name.clone(),
-        version: version(registry, server),
-        stands_for: server.stands_for.clone(),
-        generation: server.generation.name().to_owned(),
-        architecture: server.architecture.map(|a| a.name().to_owned()),
-        family: server.family().to_owned(),
-        flags: registry.flags(server, &loaded.scenario.target.flags),
-        checked,
-    })
-}
-
-/// Who runs where. Decided once: from then on this process is kept to its own half.
-#[derive(Clone, Debug)]
-struct Cpus {
-    /// Of a started server; empty: anywhere.
-    server: Vec<u32>,
-    /// Of this process; empty: anywhere.
-    generator: Vec<u32>,
-    /// How many shards have a CPU each.
-    threads: usize,
-}
-
-impl Cpus {
-    fn share_out(args: &RunArgs, loaded: &Loaded) -> anyhow::Result<Cpus> {
-        let started = loaded.server.is_some() || loaded.scenario.target.process.is_some();
-        if args.no_pin || !started {
-            let threads = cpus::allowed_cpus().map_or(1, |all| all.len());
-            return Ok(Cpus { server: Vec::new(), generator: Vec::new(), threads });
-        }
-        let (server, generator) = cpus::halves_of_cpus()?;
-        // This thread and the monitor are the generator's too: they keep off the server's cores.
-        cpus::pin_current_thread(&generator)?;
-        Ok(Cpus { server, threads: generator.len(), generator })
-    }
 }
 
 fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
@@ -266,148 +208,12 @@ fn source_range(text: &str) -> anyhow::Result<Vec<String>> {
     Ok((low..=high).map(|n| std::net::Ipv4Addr::from(n).to_string()).collect())
 }
 
-fn one_start(
-    loaded: &Loaded,
-    registry: &Registry,
-    cpus: &Cpus,
-    signals: &Signals,
-    start: Start,
-    progress: &mut Progress,
-) -> anyhow::Result<Assembled> {
-    let started = Utc::now();
-    let mut plan = loaded.plan(unique())?;
-    let target = Target::new(loaded, registry)?;
-    let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
-    let machine = Machine::read(Path::new(RESULTS));
-    rotate_sources(&mut plan, &machine, same_host);
-    refuse(&plan, &machine, same_host)?;
-    let Cpus { server: server_cpus, generator: generator_cpus, threads } = cpus.clone();
-    let shards = loaded.scenario.threads.unwrap_or(threads as u32).max(1);
-    let setup = Setup {
-        target: &target,
-        shards,
-        server_cpus: server_cpus.clone(),
-        generator_cpus: generator_cpus.clone(),
-        signals,
-        began_ns: Clock::now(),
-    };
-    let done = run::arms(&plan, &setup, start, progress)
-        .map_err(|broken| Ending::error(broken.exit, broken.to_string()))?;
-    reached(&done, &plan)?;
-    let named = |cpus: Vec<u32>| (!cpus.is_empty()).then_some(cpus);
-    let placement =
-        Placement { server_cpus: named(server_cpus), generator_cpus: named(generator_cpus), same_host };
-    let about = About {
-        started,
-        command: std::env::args().enumerate().map(|(n, word)| shown(n, &word)).collect::<Vec<_>>().join(" "),
-        scenario: loaded.scenario.redacted_value(),
-        plan: loaded.scenario.redacted_plan(&plan),
-        text: Some(loaded.redacted_text()),
-        environment: environment(placement, Default::default()),
-        expressions: &loaded.scenario.expressions(),
-        selftest: crate::selftest::last(),
-    };
-    Ok(run::assemble(&plan, about, done))
-}
-
-/// A word of the command line as a shell takes it; the program by its name alone.
-fn shown(n: usize, word: &str) -> String {
-    if n == 0 {
-        return "pushmark".to_owned();
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// A number no other run has: two runs' stamps must not be taken for each other.
-fn unique() -> u64 {
-    Clock::realtime() ^ u64::from(std::process::id()) << 40
-}
-
-/// One address has a port for each connection until the range is short.
-fn rotate_sources(plan: &mut Plan, machine: &Machine, same_host: bool) {
-    for arm in &mut plan.arms {
-        let loopback = arm.subscribe.host.parse().ok().filter(|ip: &std::net::IpAddr| ip.is_loopback());
-        if let (true, true, Some(ip)) = (same_host, arm.sources.is_empty(), loopback) {
-            arm.sources = sources_for(arm.connections, machine.ports, ip);
-        }
-    }
-}
-
-fn refuse(plan: &Plan, machine: &Machine, same_host: bool) -> anyhow::Result<()> {
-    let need = Need::of(plan, same_host);
-    match preflight::refusal(&preflight::preflight(plan, machine, same_host), &need, machine) {
-        Some(text) => Err(Ending::error(Exit::Refused, text.trim_end().to_owned())),
-        None => Ok(()),
-    }
-}
-
-/// A target that took nobody was not measured: what came back is said instead.
-fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
-    if done.is_empty()
-        || done.iter().any(|d| d.arm.connections.opened > 0 || d.arm.verdict == VerdictState::Incomplete)
-    {
-        return Ok(());
-    }
-    let of = |one: &'_ ArmDone| plan.arms.iter().find(|arm| arm.transport == one.arm.transport);
-    let unserved: Vec<Unserved<'_>> = done
-        .iter()
-        .filter_map(|d| {
-            Some(Unserved { plan: of(d)?, failed: &d.arm.connections.failed, troubles: &d.troubles })
-        })
-        .collect();
-    let text = nobody_came(&unserved);
-    Err(Ending::error(Exit::Unreachable, text))
-}
-
-/// How a run ends the process.
-fn exit_of(run: &Run) -> Exit {
-    let verdict = match run.verdict.state {
-        VerdictState::Invalid => Exit::Invalid,
-        VerdictState::Incomplete => Exit::Incomplete,
-        VerdictState::Valid | VerdictState::Suspect => Exit::Pass,
-    };
-    let crossed = run.thresholds.iter().any(|t| !t.ok);
-    verdict.worst(if crossed { Exit::Threshold } else { Exit::Pass })
-}
-
 fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
     match &args.output {
         Some(output) if starts > 1 => output.join(id),
         Some(output) => output.clone(),
         None => Path::new(RESULTS).join(id),
     }
-}
-
-/// Keeps the newest run; its page shows all starts so far. Gives the page's path, or none where
-/// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
-fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
-    let newest = &files[files.len() - 1];
-    // A page that cannot be drawn must not cost the run.
-    let html = std::panic::catch_unwind(|| report::html(files)).ok();
-    let (run, windows) = (&newest.run, &newest.windows);
-    let kept = Kept { run, windows, intervals, logs, report_html: html.as_deref() };
-    let saved = match store::save(&kept, &store::places(place)) {
-        Ok(saved) => saved,
-        Err(error) => {
-            complain(&format!("{error:#}"));
-            return None;
-        }
-    };
-    if let Some(trouble) = &saved.trouble {
-        complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
-    }
-    if let Some(results) = saved.folder.parent().filter(|p| p.ends_with(RESULTS)) {
-        let indexed = Index::open(results).and_then(|mut index| index.insert(&newest.run, &saved.folder));
-        if let Err(error) = indexed {
-            complain(&format!("the index of runs could not be kept: {error:#}"));
-        }
-    }
-    Some(saved.folder.join("report.html").display().to_string())
 }
 
 fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyhow::Result<()> {

@@ -81,6 +81,7 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         thresholds,
         arms,
         selftest: about.selftest,
+        case: None,
     };
     Assembled { run, windows, intervals, logs }
 }

@@ -69,5 +69,6 @@ pub(crate) fn run(id: &str) -> Run {
         }],
         arms: vec![arm(Transport::Sse, 2), arm(Transport::WebSocket, 0)],
         selftest: None,
+        case: None,
     }
 }

@@ -436,6 +436,7 @@ pub fn of_arms(arms: Vec<(Arm, Vec<Window>)>, start: usize) -> Sample {
         thresholds,
         arms: arms.into_iter().map(|a| a.0).collect(),
         selftest: None,
+        case: None,
     };
     (run, windows)
 }

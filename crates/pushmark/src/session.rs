@@ -1,0 +1,266 @@
+//! What every command that measures shares: a server that is ready to be started, who runs on
+//! which CPU, one start of a case, and where its run is kept.
+
+use std::path::Path;
+
+use pushmark_model::plan::Plan;
+use pushmark_model::run::{CaseRef, Run, ServerRef, VerdictState};
+use pushmark_net::Clock;
+
+use crate::cmd::output::complain;
+use crate::environment::{Placement, environment};
+use crate::exit::{Ending, Exit};
+use crate::preflight::{self, Machine, Need, sources_for};
+use crate::progress::Progress;
+use crate::report::{self, RunFiles};
+use crate::run::{
+    self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
+};
+use crate::scenario_file::Loaded;
+use crate::server::logs::KeptFile;
+use crate::server::registry::{Registry, Server};
+use crate::server::version::version;
+use crate::server::{build, cpus, state};
+use crate::store::hlog::Interval;
+use crate::store::{self, Index, Kept, RESULTS, Utc};
+
+/// A server that can be started: built where it was not; and what a run keeps of it. Done before
+/// anything is pinned or listens to signals: a build has all CPUs, and Ctrl-C ends it.
+///
+/// # Errors
+/// A build that failed, with its exit code.
+pub fn prepare(
+    registry: &Registry,
+    server: &Server,
+    loaded: &Loaded,
+    mut say: impl FnMut(&str),
+) -> anyhow::Result<ServerRef> {
+    build::ensure(registry, server, &mut say)?;
+    let checked = state::checked(registry, server).is_some();
+    if !checked {
+        say(&format!("{0} has not passed its checks as it is now: pushmark check {0}", server.name));
+    }
+    Ok(ServerRef {
+        name: server.name.clone(),
+        version: version(registry, server),
+        stands_for: server.stands_for.clone(),
+        generation: server.generation.name().to_owned(),
+        architecture: server.architecture.map(|a| a.name().to_owned()),
+        family: server.family().to_owned(),
+        flags: registry.flags(server, &loaded.scenario.target.flags),
+        checked,
+    })
+}
+
+/// Who runs where. Decided once: from then on this process is kept to its own half.
+#[derive(Clone, Debug)]
+pub struct Cpus {
+    /// Of a started server; empty: anywhere.
+    server: Vec<u32>,
+    /// Of this process; empty: anywhere.
+    generator: Vec<u32>,
+    /// How many shards have a CPU each.
+    threads: usize,
+}
+
+impl Cpus {
+    /// Halves for a server that is `started` by us; everything for everybody where it is not, or
+    /// where nothing is to be kept apart.
+    ///
+    /// # Errors
+    /// The kernel's, where this thread cannot be kept to its half.
+    pub fn share_out(started: bool, no_pin: bool) -> anyhow::Result<Cpus> {
+        if no_pin || !started {
+            let threads = cpus::allowed_cpus().map_or(1, |all| all.len());
+            return Ok(Cpus { server: Vec::new(), generator: Vec::new(), threads });
+        }
+        let (server, generator) = cpus::halves_of_cpus()?;
+        // This thread and the monitor are the generator's too: they keep off the server's cores.
+        cpus::pin_current_thread(&generator)?;
+        Ok(Cpus { server, threads: generator.len(), generator })
+    }
+}
+
+/// What the starts of a command share.
+#[derive(Debug)]
+pub struct Session<'a> {
+    /// The reference servers.
+    pub registry: &'a Registry,
+    /// Who runs where.
+    pub cpus: &'a Cpus,
+    /// Stop signals.
+    pub signals: &'a Signals,
+}
+
+/// One start of a case, and what is kept of it beside its figures.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// Which start of how many.
+    pub start: Start,
+    /// The server as [`prepare`] found it; absent for a target of the user's own.
+    pub server: Option<ServerRef>,
+    /// The cell of a suite; absent outside one.
+    pub case: Option<CaseRef>,
+}
+
+impl Session<'_> {
+    /// Plans a scenario anew, drives every arm against a fresh server, and puts the run together.
+    ///
+    /// # Errors
+    /// What this machine cannot hold, and a target that could not be started or took nobody; each
+    /// with its exit code.
+    pub fn measure(
+        &self,
+        loaded: &Loaded,
+        asking: Asking,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Assembled> {
+        let started = Utc::now();
+        let mut plan = loaded.plan(unique())?;
+        let target = Target::new(loaded, self.registry)?;
+        let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
+        let machine = Machine::read(Path::new(RESULTS));
+        rotate_sources(&mut plan, &machine, same_host);
+        if let Some(text) = refusal_of(&plan, &machine, same_host) {
+            return Err(Ending::error(Exit::Refused, text));
+        }
+        let Cpus { server: server_cpus, generator: generator_cpus, threads } = self.cpus.clone();
+        let shards = loaded.scenario.threads.unwrap_or(threads as u32).max(1);
+        let setup = Setup {
+            target: &target,
+            shards,
+            server_cpus: server_cpus.clone(),
+            generator_cpus: generator_cpus.clone(),
+            signals: self.signals,
+            began_ns: Clock::now(),
+        };
+        let done = run::arms(&plan, &setup, asking.start, progress)
+            .map_err(|broken| Ending::error(broken.exit, broken.to_string()))?;
+        reached(&done, &plan)?;
+        let named = |cpus: Vec<u32>| (!cpus.is_empty()).then_some(cpus);
+        let placement =
+            Placement { server_cpus: named(server_cpus), generator_cpus: named(generator_cpus), same_host };
+        let about = About {
+            started,
+            command: command_line(),
+            scenario: loaded.scenario.redacted_value(),
+            plan: loaded.scenario.redacted_plan(&plan),
+            text: Some(loaded.redacted_text()),
+            environment: environment(placement, Default::default()),
+            expressions: &loaded.scenario.expressions(),
+            selftest: crate::selftest::last(),
+        };
+        let mut assembled = run::assemble(&plan, about, done);
+        assembled.run.environment.server = asking.server;
+        assembled.run.case = asking.case;
+        Ok(assembled)
+    }
+}
+
+/// Why this machine cannot hold a scenario; absent where it can. Starts nothing.
+///
+/// # Errors
+/// What the scenario asks of its target that it cannot give.
+pub fn refusal(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Option<String>> {
+    let mut plan = loaded.plan(0)?;
+    let target = Target::new(loaded, registry)?;
+    let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
+    let machine = Machine::read(Path::new(RESULTS));
+    rotate_sources(&mut plan, &machine, same_host);
+    Ok(refusal_of(&plan, &machine, same_host))
+}
+
+/// The command that repeats this run.
+fn command_line() -> String {
+    std::env::args().enumerate().map(|(n, word)| shown(n, &word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word of the command line as a shell takes it; the program by its name alone.
+fn shown(n: usize, word: &str) -> String {
+    if n == 0 {
+        return "pushmark".to_owned();
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A number no other run has: two runs' stamps must not be taken for each other.
+fn unique() -> u64 {
+    Clock::realtime() ^ u64::from(std::process::id()) << 40
+}
+
+/// One address has a port for each connection until the range is short.
+fn rotate_sources(plan: &mut Plan, machine: &Machine, same_host: bool) {
+    for arm in &mut plan.arms {
+        let loopback = arm.subscribe.host.parse().ok().filter(|ip: &std::net::IpAddr| ip.is_loopback());
+        if let (true, true, Some(ip)) = (same_host, arm.sources.is_empty(), loopback) {
+            arm.sources = sources_for(arm.connections, machine.ports, ip);
+        }
+    }
+}
+
+fn refusal_of(plan: &Plan, machine: &Machine, same_host: bool) -> Option<String> {
+    let need = Need::of(plan, same_host);
+    let text = preflight::refusal(&preflight::preflight(plan, machine, same_host), &need, machine)?;
+    Some(text.trim_end().to_owned())
+}
+
+/// A target that took nobody was not measured: what came back is said instead.
+fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
+    if done.is_empty()
+        || done.iter().any(|d| d.arm.connections.opened > 0 || d.arm.verdict == VerdictState::Incomplete)
+    {
+        return Ok(());
+    }
+    let of = |one: &'_ ArmDone| plan.arms.iter().find(|arm| arm.transport == one.arm.transport);
+    let unserved: Vec<Unserved<'_>> = done
+        .iter()
+        .filter_map(|d| {
+            Some(Unserved { plan: of(d)?, failed: &d.arm.connections.failed, troubles: &d.troubles })
+        })
+        .collect();
+    let text = nobody_came(&unserved);
+    Err(Ending::error(Exit::Unreachable, text))
+}
+
+/// How a run ends the process.
+pub fn exit_of(run: &Run) -> Exit {
+    let verdict = match run.verdict.state {
+        VerdictState::Invalid => Exit::Invalid,
+        VerdictState::Incomplete => Exit::Incomplete,
+        VerdictState::Valid | VerdictState::Suspect => Exit::Pass,
+    };
+    let crossed = run.thresholds.iter().any(|t| !t.ok);
+    verdict.worst(if crossed { Exit::Threshold } else { Exit::Pass })
+}
+
+/// Keeps the newest run; its page shows all starts so far. Gives the page's path, or none where
+/// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
+pub fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
+    let newest = &files[files.len() - 1];
+    // A page that cannot be drawn must not cost the run.
+    let html = std::panic::catch_unwind(|| report::html(files)).ok();
+    let (run, windows) = (&newest.run, &newest.windows);
+    let kept = Kept { run, windows, intervals, logs, report_html: html.as_deref() };
+    let saved = match store::save(&kept, &store::places(place)) {
+        Ok(saved) => saved,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            return None;
+        }
+    };
+    if let Some(trouble) = &saved.trouble {
+        complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
+    }
+    if let Some(results) = saved.folder.parent().filter(|p| p.ends_with(RESULTS)) {
+        let indexed = Index::open(results).and_then(|mut index| index.insert(&newest.run, &saved.folder));
+        if let Err(error) = indexed {
+            complain(&format!("the index of runs could not be kept: {error:#}"));
+        }
+    }
+    Some(saved.folder.join("report.html").display().to_string())
+}
