@@ -136,7 +136,7 @@ impl Accounting {
         let no_cursor = arm.subscribe.cursor == pushmark_model::plan::Cursor::None;
         Accounting {
             record: Box::default(),
-            ledger: Ledger::new(arm.subscriptions.channels as usize, arm.deadline_ns, arm.seed),
+            ledger: Ledger::new(arm.subscriptions.channels as usize, arm.deadline_ns, arm.seed, start_ns),
             subscriptions,
             per_connection,
             channels,
@@ -345,7 +345,7 @@ impl Accounting {
             let latency_us = if received_ns >= due_ns { ((received_ns - due_ns) / 1_000) as i64 } else { -1 };
             let second = ((due_ns - self.measure_ns.0) / 1_000_000_000) as u32;
             self.heat.count(second, heat_row(latency_us), record);
-            self.ledger.received(stamp.channel, sequence, due_ns, received_ns);
+            self.ledger.received(stamp.channel, sequence, due_ns, stamp.sent_us * 1_000, received_ns);
         }
         Receipt::New
     }

@@ -41,6 +41,9 @@ impl Bench {
         }
     }
 
+    /// Every publication is written this long after it is due.
+    const SENT_AFTER_US: i64 = 200;
+
     fn due_ns(sequence: u64) -> u64 {
         2 * SECOND + sequence * 100_000_000
     }
@@ -53,7 +56,7 @@ impl Bench {
             channel: 0,
             sequence,
             due_us: due_ns / 1_000,
-            sent_us: due_ns / 1_000,
+            sent_us: due_ns / 1_000 + Self::SENT_AFTER_US as u64,
         };
         self.accounting.received(connection, &stamp, due_ns + after_ns, due_ns + after_ns)
     }
@@ -310,6 +313,7 @@ fn a_broadcasts_spread_is_kept() {
     b.counts();
     let spread = &b.accounting.record.broadcasts[0];
     assert_eq!((spread.received, spread.first_us, spread.last_us), (3, 1_000, 9_000));
+    assert_eq!((spread.due_second, spread.sent_after_us), (2, Bench::SENT_AFTER_US));
     assert_eq!(spread.sketch.iter().map(|s| s.1).sum::<u32>(), 3);
 }
 

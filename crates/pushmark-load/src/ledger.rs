@@ -28,6 +28,7 @@ struct Line {
     planned: u32,
     live: u32,
     received: u32,
+    sent_after_us: i64,
     first_us: i64,
     last_us: i64,
     sketch: Option<Sketch>,
@@ -44,10 +45,11 @@ pub(crate) struct Ledger {
     sketches: usize,
     deadline_ns: Nanos,
     seed: u64,
+    start_ns: Nanos,
 }
 
 impl Ledger {
-    pub(crate) fn new(channels: usize, deadline_ns: Nanos, seed: u64) -> Ledger {
+    pub(crate) fn new(channels: usize, deadline_ns: Nanos, seed: u64, start_ns: Nanos) -> Ledger {
         Ledger {
             lines: (0..channels).map(|_| VecDeque::new()).collect(),
             closing: VecDeque::new(),
@@ -55,6 +57,7 @@ impl Ledger {
             sketches: 0,
             deadline_ns,
             seed,
+            start_ns,
         }
     }
 
@@ -86,6 +89,7 @@ impl Ledger {
             planned,
             live,
             received: 0,
+            sent_after_us: 0,
             first_us: i64::MAX,
             last_us: i64::MIN,
             sketch,
@@ -96,7 +100,14 @@ impl Ledger {
 
     /// A delivery arrived, for the first time on its subscription.
     #[inline]
-    pub(crate) fn received(&mut self, channel: u32, sequence: u32, due_ns: Nanos, received_ns: Nanos) {
+    pub(crate) fn received(
+        &mut self,
+        channel: u32,
+        sequence: u32,
+        due_ns: Nanos,
+        sent_ns: Nanos,
+        received_ns: Nanos,
+    ) {
         let lines = &mut self.lines[channel as usize];
         let Some(front) = lines.front() else { return };
         // Lines of a channel are almost always without gaps.
@@ -111,6 +122,8 @@ impl Ledger {
         let line = &mut lines[at];
         let latency_us = (received_ns as i64 - due_ns as i64).div_euclid(1_000);
         line.received += 1;
+        // Every subscriber gets the same bytes, so any receipt tells when it was sent.
+        line.sent_after_us = (sent_ns as i64 - due_ns as i64).div_euclid(1_000);
         line.first_us = line.first_us.min(latency_us);
         line.last_us = line.last_us.max(latency_us);
         if let Some(sketch) = &mut line.sketch {
@@ -121,13 +134,13 @@ impl Ledger {
     /// Ends the lines whose deadline has passed.
     pub(crate) fn close_due(&mut self, now_ns: Nanos, record: &mut Record) {
         while self.closing.front().is_some_and(|&(at_ns, _)| at_ns < now_ns) {
-            let (_, channel) = self.closing.pop_front().expect("looked at");
+            let (at_ns, channel) = self.closing.pop_front().expect("looked at");
             let line = self.lines[channel as usize].pop_front().expect("one line for each closing");
-            self.close(channel, line, record);
+            self.close(channel, line, at_ns - self.deadline_ns, record);
         }
     }
 
-    fn close(&mut self, channel: u32, line: Line, record: &mut Record) {
+    fn close(&mut self, channel: u32, line: Line, due_ns: Nanos, record: &mut Record) {
         if line.received == 0 {
             record.counts.silent += u64::from(line.live);
         }
@@ -138,6 +151,8 @@ impl Ledger {
             record.broadcasts.push(Broadcast {
                 channel,
                 sequence: u64::from(line.sequence),
+                due_second: (due_ns.saturating_sub(self.start_ns) / 1_000_000_000) as u32,
+                sent_after_us: line.sent_after_us,
                 planned: line.planned,
                 received: line.received,
                 first_us: line.first_us,

@@ -219,6 +219,10 @@ sums! {
         answers: u64,
         /// Without.
         timeouts: u64,
+        /// Long-poll answers with news, all phases.
+        answers_all: u64,
+        /// Without, all phases.
+        timeouts_all: u64,
         /// Messages in long-poll answers with news, measure.
         answered_messages: u64,
         /// Missing between two consecutive long-poll answers, measure.
@@ -345,6 +349,10 @@ pub struct Broadcast {
     pub channel: u32,
     /// Sequence on it.
     pub sequence: u64,
+    /// Whole seconds from the arm's start to its due instant.
+    pub due_second: u32,
+    /// sent − due, µs, by its stamp; 0 where nobody heard it.
+    pub sent_after_us: i64,
     /// Subscriptions planned in this shard.
     pub planned: u32,
     /// Deliveries seen.

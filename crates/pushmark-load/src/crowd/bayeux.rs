@@ -140,6 +140,10 @@ impl Shard {
             record.counts.bayeux.replies += 1;
             record.counts.bayeux.replied_messages += news;
         }
+        if held {
+            record.counts.answers_all += u64::from(news > 0);
+            record.counts.timeouts_all += u64::from(news == 0);
+        }
         if self.in_measure && held {
             if news > 0 {
                 record.counts.answers += 1;

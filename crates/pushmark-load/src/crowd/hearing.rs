@@ -116,6 +116,10 @@ impl Shard {
         let counts = &mut self.accounting.record.counts;
         // The first answer of a long poll with a cursor is the acknowledgement: nothing was held.
         let acknowledges = first && long && cursor && conn.line.stamps == 0;
+        if long && !acknowledges {
+            counts.answers_all += u64::from(conn.line.news > 0);
+            counts.timeouts_all += u64::from(conn.line.news == 0);
+        }
         if self.in_measure && !acknowledges {
             if long && conn.line.news > 0 {
                 counts.answers += 1;

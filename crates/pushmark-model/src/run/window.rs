@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One second of one arm: a line of `windows.csv`. By received instants.
+/// One second of one arm: a line of `windows.csv`. By received instants, where nothing else is said.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Window {
     /// Transport of the arm.
     pub arm: String,
@@ -27,6 +28,16 @@ pub struct Window {
     pub delivered: u64,
     /// Requests sent by pollers and long pollers.
     pub requests: u64,
+    /// Answers with news to requests that were held; absent where none are.
+    pub answers: Option<u64>,
+    /// Answers without.
+    pub timeouts: Option<u64>,
+    /// Longest emit of the measured publications due in this second: last received − sent; absent if nobody heard one.
+    pub emit_duration_max_us: Option<i64>,
+    /// Mean of their emits.
+    pub emit_duration_mean_us: Option<i64>,
+    /// How many heard each measured publication due in this second, on average: the requests an emit cycle.
+    pub receivers_per_publication: Option<f64>,
     /// Bytes in.
     pub bytes_in: u64,
     /// Bytes out.
@@ -47,6 +58,10 @@ pub struct Window {
     pub softirq_us: Option<u64>,
     /// Server RSS.
     pub server_rss_bytes: Option<u64>,
+    /// CPU of the whole host, ours and everybody's, by ticks of 10 ms.
+    pub host_cpu_us: Option<u64>,
+    /// Memory of the whole host that was lately used (`Active` of `/proc/meminfo`).
+    pub host_active_bytes: Option<u64>,
     /// Generator RSS.
     pub generator_rss_bytes: Option<u64>,
     /// Run-queue wait of the generator.

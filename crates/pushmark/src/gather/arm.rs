@@ -284,6 +284,8 @@ impl Gathered {
             .iter()
             .map(|(&second, s)| {
                 let at_ns = u64::from(second) * 1_000_000_000;
+                let emits = self.emits(second);
+                let held = self.plan.transport.is_held();
                 Window {
                     arm: self.plan.transport.name().to_owned(),
                     second,
@@ -296,6 +298,11 @@ impl Gathered {
                     sent: s.sent,
                     delivered: s.received,
                     requests: s.requests,
+                    answers: held.then_some(s.answered.0),
+                    timeouts: held.then_some(s.answered.1),
+                    emit_duration_max_us: emits.max_us,
+                    emit_duration_mean_us: emits.mean_us(),
+                    receivers_per_publication: emits.receivers(),
                     bytes_in: s.bytes_in,
                     bytes_out: s.bytes_out,
                     p50_us: s.latency_us.map(|l| l.0),

@@ -5,6 +5,7 @@
 
 mod age;
 mod arm;
+mod emits;
 mod spread;
 mod stability;
 
@@ -33,6 +34,8 @@ pub struct Second {
     pub sent: u64,
     /// Deliveries received.
     pub received: u64,
+    /// Answers with news to requests that were held, and without.
+    pub answered: (u64, u64),
     /// Requests of pollers.
     pub requests: u64,
     /// Bytes read.
@@ -123,6 +126,11 @@ impl Gathered {
         self.finished == self.shards
     }
 
+    /// What became of the publications due in a second.
+    pub(super) fn emits(&self, second: u32) -> emits::Emits {
+        self.spread.emits(second)
+    }
+
     /// Second by second.
     pub fn seconds(&self) -> &BTreeMap<u32, Second> {
         &self.seconds
@@ -145,6 +153,7 @@ impl Second {
             due: window.counts.publications_due_all,
             sent: window.counts.published_all,
             received: window.counts.received,
+            answered: (window.counts.answers_all, window.counts.timeouts_all),
             requests: window.counts.requests,
             bytes_in: window.counts.bytes_in,
             bytes_out: window.counts.bytes_out,

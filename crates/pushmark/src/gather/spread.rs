@@ -7,6 +7,8 @@ use pushmark_model::plan::ArmPlan;
 use pushmark_model::record::{Broadcast, sketch_value};
 use pushmark_model::run::Spread;
 
+use super::emits::{Emits, EmitsBySecond};
+
 /// Broadcasts that wait for another shard's part; beyond it the oldest are given up.
 const WAITING_MAX: usize = 65_536;
 
@@ -21,6 +23,7 @@ pub(super) struct Spreads {
     broadcasts: u64,
     not_heard_by_all: u64,
     sampled: bool,
+    emits: EmitsBySecond,
 }
 
 impl Spreads {
@@ -40,6 +43,7 @@ impl Spreads {
             broadcasts: 0,
             not_heard_by_all: 0,
             sampled: false,
+            emits: EmitsBySecond::default(),
         }
     }
 
@@ -47,10 +51,6 @@ impl Spreads {
     pub(super) fn add(&mut self, parts: &[Broadcast]) {
         for part in parts {
             let planned = self.planned[part.channel as usize];
-            // One subscriber has no spread.
-            if planned < 2 {
-                continue;
-            }
             if part.planned == planned {
                 self.complete(part);
                 continue;
@@ -76,6 +76,11 @@ impl Spreads {
     }
 
     fn complete(&mut self, whole: &Broadcast) {
+        self.emits.add(whole);
+        // One subscriber has no spread.
+        if whole.planned < 2 {
+            return;
+        }
         self.sampled |= whole.sampled;
         if whole.received < whole.planned {
             self.not_heard_by_all += 1;
@@ -85,6 +90,11 @@ impl Spreads {
         record(&mut self.first, whole.first_us);
         record(&mut self.last, whole.last_us);
         record(&mut self.median, median(whole));
+    }
+
+    /// Of the publications due in a second.
+    pub(super) fn emits(&self, second: u32) -> Emits {
+        self.emits.of(second)
     }
 
     /// The figures; `None` where no broadcast was watched.
@@ -112,6 +122,10 @@ fn join(whole: &mut Broadcast, part: &Broadcast) {
     whole.received += part.received;
     whole.first_us = whole.first_us.min(part.first_us);
     whole.last_us = whole.last_us.max(part.last_us);
+    // Heard in either part: the stamp says the same in both.
+    if part.received > 0 {
+        whole.sent_after_us = part.sent_after_us;
+    }
     whole.sampled |= part.sampled;
     whole.sketch.extend_from_slice(&part.sketch);
     whole.sketch.sort_unstable();
@@ -144,6 +158,7 @@ mod tests {
             broadcasts: 0,
             not_heard_by_all: 0,
             sampled: false,
+            emits: Default::default(),
         }
     }
 
@@ -153,6 +168,8 @@ mod tests {
         Broadcast {
             channel: 0,
             sequence: 9,
+            due_second: 4,
+            sent_after_us: 3,
             planned,
             received: latencies_us.len() as u32,
             first_us: *latencies_us.iter().min().unwrap(),
@@ -181,5 +198,14 @@ mod tests {
         s.add(&[part(&[1, 2], 3)]);
         let summary = s.summary().unwrap();
         assert_eq!((summary.broadcasts, summary.not_heard_by_all), (0, 1));
+    }
+
+    #[test]
+    fn an_emit_lasts_from_sent_to_the_last_that_heard_in_any_shard() {
+        let mut s = spreads(5);
+        s.add(&[part(&[10, 20], 2), part(&[5, 103], 3)]);
+        let emits = s.emits(4);
+        assert_eq!((emits.max_us, emits.mean_us(), emits.receivers()), (Some(100), Some(100), Some(4.0)));
+        assert_eq!(s.emits(5), Emits::default());
     }
 }

@@ -130,8 +130,10 @@ pub fn fill_windows(windows: &mut [Window], samples: &[Sample], arm_start_ns: u6
         window.softirq_us = counted(|s| Some(s.softirq_ns));
         window.run_queue_wait_us = counted(|s| Some(s.generator.run_queue_wait_ns));
         window.steal_us = counted(|s| Some(s.steal_ns));
+        window.host_cpu_us = counted(|s| s.host_busy_ns);
         let last = samples.iter().rev().find(|s| s.t_ns <= to_ns && s.t_ns + 2_000_000_000 > to_ns);
         window.server_rss_bytes = last.and_then(|s| s.server).map(|p| p.rss_bytes);
+        window.host_active_bytes = last.and_then(|s| s.host_active_bytes);
         window.generator_rss_bytes = last.map(|s| s.generator.rss_bytes);
     }
 }
@@ -229,6 +231,8 @@ mod tests {
             .map(|i| Sample {
                 t_ns: i * S + S / 2,
                 softirq_ns: i * i * 1_000_000,
+                host_busy_ns: Some(i * 400_000_000),
+                host_active_bytes: Some(i * 4_096),
                 generator: ProcessUse { cpu_ns: i * 100_000_000, ..ProcessUse::default() },
                 ..Sample::default()
             })
@@ -238,6 +242,7 @@ mod tests {
         let cpu: Vec<_> = windows.iter().map(|w| w.generator_cpu_us).collect();
         assert_eq!(cpu, [Some(100_000), Some(100_000), None], "the last second is not covered");
         assert_eq!(windows[0].softirq_us, Some(2_000));
+        assert_eq!((windows[1].host_cpu_us, windows[1].host_active_bytes), (Some(400_000), Some(8_192)));
         assert_eq!(windows[0].server_cpu_us, None);
     }
 }

@@ -16,6 +16,8 @@ pub struct HostUse {
     pub busy_ns: u64,
     /// TCP counters.
     pub tcp: TcpUse,
+    /// Memory lately used, now; absent where the system does not tell.
+    pub active_bytes: Option<u64>,
     /// Slab now.
     pub slab_bytes: u64,
     /// Socket buffers of TCP now.
@@ -47,6 +49,7 @@ impl HostUse {
         }
         if let Ok(memory) = Meminfo::current() {
             host.slab_bytes = memory.slab;
+            host.active_bytes = Some(memory.active);
         }
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let sockstat = read("/proc/net/sockstat");
@@ -144,6 +147,6 @@ mod tests {
     fn this_host_answers() {
         let host = HostUse::read();
         assert!(host.softirq_ns_by_cpu.len() >= std::thread::available_parallelism().unwrap().get());
-        assert!(host.slab_bytes > 0 && host.busy_ns > 0);
+        assert!(host.slab_bytes > 0 && host.busy_ns > 0 && host.active_bytes > Some(0));
     }
 }

@@ -147,6 +147,8 @@ impl Watch {
             softirq_ns: host.softirq_ns(),
             steal_ns: host.steal_ns,
             kernel_memory_bytes: host.kernel_memory_bytes(),
+            host_busy_ns: (host.busy_ns > 0).then_some(host.busy_ns),
+            host_active_bytes: host.active_bytes,
             clock_offset_ns: Clock::realtime_minus_monotonic_ns(),
         };
         self.offsets.offset_seen(sample.t_ns, sample.clock_offset_ns);

@@ -20,6 +20,10 @@ pub struct Sample {
     pub steal_ns: u64,
     /// Slab and TCP buffers now.
     pub kernel_memory_bytes: u64,
+    /// Time not idle, all CPUs; absent where the system does not tell.
+    pub host_busy_ns: Option<u64>,
+    /// Memory of the host that was lately used.
+    pub host_active_bytes: Option<u64>,
     /// REALTIME − MONOTONIC.
     pub clock_offset_ns: i64,
 }

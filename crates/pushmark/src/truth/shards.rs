@@ -73,6 +73,8 @@ fn told(shard: u64, shards: u64) -> Record {
         record.broadcasts.push(Broadcast {
             channel: 0,
             sequence: publication,
+            due_second: 0,
+            sent_after_us: 0,
             planned: mine().count() as u32,
             received: mine().count() as u32,
             first_us: seen().min().unwrap_or(0),
