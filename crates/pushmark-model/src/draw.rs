@@ -32,6 +32,8 @@ pub enum Purpose {
     SpreadSample,
     /// Names, sizes, messages and packets of a conformance check.
     Check,
+    /// Ways to deal starts out to two sets.
+    Permutation,
 }
 
 /// A generator for one purpose (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).

@@ -27,6 +27,7 @@ pub mod run;
 pub mod scenario;
 pub mod schedule;
 pub mod stamp;
+pub mod stats;
 pub mod suite;
 pub mod template;
 pub mod transport;

@@ -1,16 +1,9 @@
 //! One number from n fresh server starts: the median, and how sure it is. n = 1 has no bar,
 //! 2 to 4 a range, 5 and more a 95 % t interval (on the log scale for latencies and costs).
 
-/// How far a number can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Spread {
-    /// One start.
-    None,
-    /// Least and greatest of 2 to 4 starts.
-    Range(f64, f64),
-    /// 95 % t interval of 5 or more.
-    Interval(f64, f64),
-}
+use pushmark_model::stats::{Scale, Summary};
+
+pub(crate) use pushmark_model::stats::Spread;
 
 /// The median of `n` starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,27 +16,8 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// From one value a start; `None` without any. `log` where ratios are what varies.
     pub(crate) fn of(values: &[f64], log: bool) -> Option<Estimate> {
-        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-        if sorted.is_empty() || sorted.len() < values.len() {
-            return None;
-        }
-        sorted.sort_by(f64::total_cmp);
-        let n = sorted.len();
-        let value = median_of_sorted(&sorted);
-        let spread = match n {
-            1 => Spread::None,
-            2..=4 => Spread::Range(sorted[0], sorted[n - 1]),
-            _ if log && sorted[0] > 0.0 => {
-                let logs: Vec<f64> = sorted.iter().map(|v| v.ln()).collect();
-                let (low, high) = t_interval(&logs);
-                Spread::Interval(low.exp(), high.exp())
-            }
-            _ => {
-                let (low, high) = t_interval(&sorted);
-                Spread::Interval(low, high)
-            }
-        };
-        Some(Estimate { value, spread, n })
+        let summary = Summary::of(values, if log { Scale::Log } else { Scale::Linear })?;
+        Some(Estimate { value: summary.median, spread: summary.spread, n: summary.n })
     }
 
     /// Low and high end of the bar, if one is drawn.
@@ -69,28 +43,6 @@ impl Estimate {
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     if n % 2 == 1 { sorted[n / 2] } else { (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0 }
-}
-
-fn t_interval(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = t_975(values.len() - 1) * (variance / n).sqrt();
-    (mean - half, mean + half)
-}
-
-/// The 0.975 quantile of Student's t.
-fn t_975(degrees: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    match degrees {
-        1..=30 => TABLE[degrees - 1],
-        // The rows end; what is beyond is wider than the normal's 1.960 and within 0.04 of it.
-        _ => 1.960 + 2.46 / degrees as f64,
-    }
 }
 
 #[cfg(test)]
