@@ -1,9 +1,11 @@
-//! `pushmark report`: renders the page again from runs on disk, several at once.
+//! `pushmark report`: renders the page again from runs on disk, several at once, or from the
+//! folder of a suite (one with a `suite.json`).
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
+use pushmark_model::suite::{self, Suite};
 
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
@@ -13,7 +15,7 @@ use crate::store;
 /// Flags of `report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
-    /// Folders of runs, or folders that hold some
+    /// Folders of runs, folders that hold some, or the folder of a suite
     #[arg(required = true, value_name = "RUN_OR_DIR")]
     pub runs: Vec<PathBuf>,
     /// Where to write the page
@@ -26,6 +28,13 @@ pub struct ReportArgs {
 /// # Errors
 /// A folder without a run, or one that cannot be read.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
+    if let Some(folder) = args.runs.iter().find(|place| place.join(SUITE).is_file()) {
+        if args.runs.len() > 1 {
+            let text = format!("{} is a suite: its report is a page of its own", folder.display());
+            return Err(Ending::error(Exit::Usage, text));
+        }
+        return of_suite(folder, &args.output);
+    }
     let mut files = Vec::new();
     for place in &args.runs {
         let folders =
@@ -44,6 +53,38 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let path = args.output.display().to_string();
     super::output::print(&report::text(&files, style(&Screen::of_stdout(), Some(&path))))?;
     Ok(Exit::Pass)
+}
+
+/// The file that makes a folder a suite's.
+const SUITE: &str = "suite.json";
+
+/// Renders a suite with the runs that lie in its folder.
+fn of_suite(folder: &Path, output: &Path) -> anyhow::Result<Exit> {
+    let usage = |error: anyhow::Error| Ending::error(Exit::Usage, format!("{error:#}"));
+    let suite = load_suite(folder).map_err(usage)?;
+    let mut files = Vec::new();
+    for folder in store::find_runs(folder) {
+        let (run, windows) = store::load(&folder).map_err(usage)?;
+        files.push(RunFiles { run, windows });
+    }
+    let page = report::suite::html(&suite, &files);
+    std::fs::write(output, page).with_context(|| format!("{} cannot be written", output.display()))?;
+    let path = output.display().to_string();
+    super::output::print(&report::suite::text(&suite, &files, style(&Screen::of_stdout(), Some(&path))))?;
+    Ok(Exit::Pass)
+}
+
+/// The `suite.json` of a folder.
+fn load_suite(folder: &Path) -> anyhow::Result<Suite> {
+    let path = folder.join(SUITE);
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let found: Suite = serde_json::from_str(&text)
+        .with_context(|| format!("{} does not follow {}", path.display(), suite::SCHEMA))?;
+    if found.schema != suite::SCHEMA {
+        bail!("{}: its schema is {:?}; this pushmark reads {}", path.display(), found.schema, suite::SCHEMA);
+    }
+    Ok(found)
 }
 
 /// Writes the page of some runs.

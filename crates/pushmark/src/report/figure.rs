@@ -88,56 +88,12 @@ impl Figure {
     }
 
     fn inline(&self, id: &str, which: &str, drawing: &Drawing) -> Markup {
-        let (title, desc) = (format!("{id}{which}t"), format!("{id}{which}d"));
-        html! {
-            svg class=(which) viewBox={ "0 0 " (c(drawing.width)) " " (c(drawing.height)) }
-                width=(c(drawing.width)) height=(c(drawing.height)) role="img" aria-labelledby={ (title) " " (desc) } {
-                title id=(title) { (self.title) }
-                desc id=(desc) { (self.sentence) " " (self.caption) "." }
-                (PreEscaped(&drawing.body))
-            }
-        }
+        inline(id, which, drawing, &self.title, &format!("{} {}.", self.sentence, self.caption))
     }
 
     /// As a file of its own: light colours, its words, and where it is from.
     pub(crate) fn svg(&self, case: &Case<'_>) -> String {
-        let drawing = &self.wide;
-        let margin = 16.0;
-        let sentence = wrap(&self.sentence, 14.0, drawing.width);
-        let source = source(case);
-        let foot = wrap(&source, 11.5, drawing.width);
-        let top = 34.0 + 20.0 * sentence.len() as f64;
-        let bottom = top + drawing.height + 12.0;
-        let (width, height) = (drawing.width + 2.0 * margin, bottom + 16.0 * foot.len() as f64 + 12.0);
-        let mut out = format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-labelledby="t d"><title id="t">{2}</title><desc id="d">{3}</desc><style>{4}</style><rect width="{0}" height="{1}" fill="var(--bg)"/>"#,
-            c(width),
-            c(height),
-            escape(&self.title),
-            escape(&self.sentence),
-            text_style()
-        );
-        out.push_str(&format!(
-            r#"<text x="{margin}" y="26" fill="var(--ink)" font-size="16" font-weight="650">{}</text>"#,
-            escape(&self.title)
-        ));
-        for (i, line) in sentence.iter().enumerate() {
-            out.push_str(&format!(
-                r#"<text x="{margin}" y="{}" fill="var(--ink)" font-size="14">{}</text>"#,
-                c(46.0 + 20.0 * i as f64),
-                escape(line)
-            ));
-        }
-        out.push_str(&format!(r#"<g transform="translate({margin} {})">{}</g>"#, c(top), drawing.body));
-        for (i, line) in foot.iter().enumerate() {
-            out.push_str(&format!(
-                r#"<text x="{margin}" y="{}" class="n" fill="var(--ink2)">{}</text>"#,
-                c(bottom + 16.0 * i as f64 + 8.0),
-                escape(line)
-            ));
-        }
-        out.push_str("</svg>\n");
-        with_light_colours(&out)
+        svg_file(&self.wide, &self.title, &self.sentence, &source(case))
     }
 
     /// The table as a file of its own, with the run's id on each line.
@@ -151,6 +107,58 @@ impl Figure {
     }
 }
 
+/// A drawing in the page, with the words that stand for it.
+pub(crate) fn inline(id: &str, which: &str, drawing: &Drawing, title: &str, says: &str) -> Markup {
+    let (title_id, desc_id) = (format!("{id}{which}t"), format!("{id}{which}d"));
+    html! {
+        svg class=(which) viewBox={ "0 0 " (c(drawing.width)) " " (c(drawing.height)) }
+            width=(c(drawing.width)) height=(c(drawing.height)) role="img" aria-labelledby={ (title_id) " " (desc_id) } {
+            title id=(title_id) { (title) }
+            desc id=(desc_id) { (says) }
+            (PreEscaped(&drawing.body))
+        }
+    }
+}
+
+/// A drawing as a file of its own: light colours, its words above, where it is from below.
+pub(crate) fn svg_file(drawing: &Drawing, title: &str, sentence: &str, source: &str) -> String {
+    let margin = 16.0;
+    let says = wrap(sentence, 14.0, drawing.width);
+    let foot = wrap(source, 11.5, drawing.width);
+    let top = 34.0 + 20.0 * says.len() as f64;
+    let bottom = top + drawing.height + 12.0;
+    let (width, height) = (drawing.width + 2.0 * margin, bottom + 16.0 * foot.len() as f64 + 12.0);
+    let mut out = format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-labelledby="t d"><title id="t">{2}</title><desc id="d">{3}</desc><style>{4}</style><rect width="{0}" height="{1}" fill="var(--bg)"/>"#,
+        c(width),
+        c(height),
+        escape(title),
+        escape(sentence),
+        text_style()
+    );
+    out.push_str(&format!(
+        r#"<text x="{margin}" y="26" fill="var(--ink)" font-size="16" font-weight="650">{}</text>"#,
+        escape(title)
+    ));
+    for (i, line) in says.iter().enumerate() {
+        out.push_str(&format!(
+            r#"<text x="{margin}" y="{}" fill="var(--ink)" font-size="14">{}</text>"#,
+            c(46.0 + 20.0 * i as f64),
+            escape(line)
+        ));
+    }
+    out.push_str(&format!(r#"<g transform="translate({margin} {})">{}</g>"#, c(top), drawing.body));
+    for (i, line) in foot.iter().enumerate() {
+        out.push_str(&format!(
+            r#"<text x="{margin}" y="{}" class="n" fill="var(--ink2)">{}</text>"#,
+            c(bottom + 16.0 * i as f64 + 8.0),
+            escape(line)
+        ));
+    }
+    out.push_str("</svg>\n");
+    with_light_colours(&out)
+}
+
 /// `run id · verdict · n · pushmark version`.
 pub(crate) fn source(case: &Case<'_>) -> String {
     let run = case.run();
@@ -158,7 +166,7 @@ pub(crate) fn source(case: &Case<'_>) -> String {
 }
 
 /// A download without a server: percent-encoded, which for text is smaller than base64.
-fn data(kind: &str, content: &str) -> String {
+pub(crate) fn data(kind: &str, content: &str) -> String {
     let mut out = format!("data:{kind};charset=utf-8,");
     for c in content.chars() {
         match c {

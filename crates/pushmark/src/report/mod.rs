@@ -20,6 +20,7 @@ mod panels;
 mod pattern;
 mod rows;
 mod scale;
+pub mod suite;
 mod table;
 mod text;
 mod thresholds;

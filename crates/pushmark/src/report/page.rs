@@ -25,13 +25,7 @@ pub(crate) fn html(cases: &[Case<'_>]) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                style { (PreEscaped(style_sheet(&foot_line(cases)))) }
-            }
+            (head(&title, &foot_line(cases), ""))
             body {
                 main {
                     @match cases {
@@ -45,6 +39,19 @@ pub(crate) fn html(cases: &[Case<'_>]) -> Markup {
                 }
                 (foot(cases))
             }
+        }
+    }
+}
+
+/// The head of a page; `more` = rules beside those that all pages share.
+pub(crate) fn head(title: &str, foot: &str, more: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            style { (PreEscaped(style_sheet(foot))) (PreEscaped(more)) }
         }
     }
 }
@@ -177,7 +184,7 @@ fn size_of(value: &serde_json::Value) -> Option<String> {
 }
 
 /// `2026-11-21 20:04 UTC`.
-fn utc(started_at: &str) -> String {
+pub(crate) fn utc(started_at: &str) -> String {
     match (started_at.get(..10), started_at.get(11..16)) {
         (Some(date), Some(time)) if started_at.ends_with('Z') => format!("{date} {time} UTC"),
         _ => started_at.to_string(),

@@ -26,11 +26,11 @@ pub struct Style<'a> {
 }
 
 /// Columns of the result.
-const COLUMNS: usize = 80;
+pub(crate) const COLUMNS: usize = 80;
 
 /// The whole text of a case.
 pub(crate) fn render(case: &Case<'_>, style: &Style<'_>) -> String {
-    let pen = Pen { color: style.color };
+    let pen = Pen::new(style);
     let mut out = vec![heading(case, &pen), String::new()];
     out.extend(verdict(case, &pen));
     out.push(String::new());
@@ -62,11 +62,15 @@ pub(crate) struct Pen {
 }
 
 impl Pen {
+    pub(crate) fn new(style: &Style<'_>) -> Pen {
+        Pen { color: style.color }
+    }
+
     fn with(&self, style: anstyle::Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
 
-    fn bold(&self, text: &str) -> String {
+    pub(crate) fn bold(&self, text: &str) -> String {
         self.with(anstyle::Style::new().bold(), text)
     }
 
@@ -74,7 +78,7 @@ impl Pen {
         self.with(anstyle::Style::new().dimmed(), text)
     }
 
-    fn state(&self, state: VerdictState, text: &str) -> String {
+    pub(crate) fn state(&self, state: VerdictState, text: &str) -> String {
         let ansi = |c: AnsiColor| anstyle::Style::new().fg_color(Some(Color::Ansi(c)));
         let style = match state {
             VerdictState::Valid => ansi(AnsiColor::Green),
@@ -174,7 +178,7 @@ fn short_sentence(case: &Case<'_>) -> String {
     format!("{} {is} {doubt}; {others}", words::list(&worst))
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
@@ -248,7 +252,7 @@ fn foot(case: &Case<'_>, style: &Style<'_>, pen: &Pen) -> Vec<String> {
 }
 
 /// The glyphs of a terminal that shows no UTF-8.
-fn ascii(text: &str) -> String {
+pub(crate) fn ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

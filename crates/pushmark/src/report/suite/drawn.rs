@@ -1,0 +1,145 @@
+//! A figure of a suite in the page: number and title, the paragraph that says what it shows,
+//! the drawing or the matrix, caption, downloads and table.
+
+use maud::{Markup, html};
+use pushmark_model::suite::Figure;
+
+use super::super::canvas::Drawing;
+use super::super::figure::{data, inline, svg_file};
+use super::super::table::{Cell, Table};
+use super::super::words;
+use super::cells::View;
+
+/// What a kind makes of a figure.
+pub(crate) struct Drawn {
+    /// Sentences made by rules from the data.
+    pub(crate) says: Vec<String>,
+    /// How it was measured.
+    pub(crate) caption: String,
+    pub(crate) body: Body,
+    /// The same numbers, with interval, n and reason as columns.
+    pub(crate) table: Table,
+}
+
+/// What stands between the paragraph and the caption.
+pub(crate) enum Body {
+    /// Two drawings of one function of the width.
+    Drawing { wide: Drawing, narrow: Drawing },
+    /// A table of the page.
+    Html(Markup),
+}
+
+/// A figure and what became of it.
+pub(crate) struct Entry {
+    pub(crate) figure: Figure,
+    pub(crate) drawn: Result<Drawn, String>,
+}
+
+impl Entry {
+    /// Its name as part of an address.
+    pub(crate) fn anchor(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        format!("f-{}", self.figure.id.chars().map(plain).collect::<String>())
+    }
+
+    /// As it stands in the page.
+    pub(crate) fn html(&self, view: &View<'_>) -> Markup {
+        let id = self.anchor();
+        let name = format!("{}-{}", view.suite.name, self.figure.id);
+        html! {
+            figure.full id=(id) {
+                h3 {
+                    @if let Some(number) = &self.figure.number { span { (number) } " " }
+                    (self.figure.title)
+                }
+                @match &self.drawn {
+                    Err(reason) => p.none { "– not drawn: " (reason) },
+                    Ok(drawn) => {
+                        p.s { (drawn.says.join(" ")) }
+                        @match &drawn.body {
+                            Body::Html(body) => (body),
+                            Body::Drawing { wide, narrow } => div.d {
+                                (inline(&id, "w", wide, &self.figure.title, &self.words(drawn)))
+                                (inline(&id, "x", narrow, &self.figure.title, &self.words(drawn)))
+                            },
+                        }
+                        span.links {
+                            @if let Some(csv) = self.csv(view) {
+                                a download={ (name) ".csv" } href=(data("text/csv", &csv)) { "CSV" }
+                            }
+                            @if let Some(svg) = self.svg(view) {
+                                // Quotes of one kind only: the other is an entity in every text.
+                                a download={ (name) ".svg" } href=(data("image/svg+xml", &svg.replace('"', "'"))) { "SVG" }
+                            }
+                        }
+                        figcaption { (drawn.caption) }
+                        details { summary { "table" } (drawn.table.html(&format!("{id}-table"))) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn words(&self, drawn: &Drawn) -> String {
+        format!("{} {}.", drawn.says.join(" "), drawn.caption)
+    }
+
+    pub(crate) fn svg(&self, view: &View<'_>) -> Option<String> {
+        let drawn = self.drawn.as_ref().ok()?;
+        let Body::Drawing { wide, .. } = &drawn.body else { return None };
+        Some(svg_file(wide, &self.figure.title, &drawn.says.join(" "), &source(view, &self.figure)))
+    }
+
+    /// The table as a file of its own, with the suite on each line.
+    pub(crate) fn csv(&self, view: &View<'_>) -> Option<String> {
+        let mut table = self.drawn.as_ref().ok()?.table.clone();
+        table.columns.push(("suite".into(), "suite".into()));
+        for row in &mut table.rows {
+            row.push(Cell::text(view.suite.name.clone()));
+        }
+        Some(table.csv())
+    }
+
+    pub(crate) fn drawings(self) -> Option<(String, Drawing, Drawing)> {
+        match self.drawn.ok()?.body {
+            Body::Drawing { wide, narrow } => Some((self.figure.id, wide, narrow)),
+            Body::Html(_) => None,
+        }
+    }
+}
+
+/// What a figure takes with it when it leaves the page: suite, number, verdicts, n, version.
+fn source(view: &View<'_>, figure: &Figure) -> String {
+    let mut parts = vec![format!("suite {}", view.suite.name)];
+    if let (Some(study), Some(number)) = (&view.suite.study, &figure.number) {
+        parts.push(format!("{number} of study {}", study.number));
+    }
+    parts.push(verdicts(view));
+    parts.push(starts(view));
+    if let Some(run) = view.run() {
+        parts.push(format!("pushmark {}", run.pushmark_version));
+    }
+    parts.join(" · ")
+}
+
+/// `150 valid, 3 suspect, 39 refused`.
+pub(crate) fn verdicts(view: &View<'_>) -> String {
+    let parts: Vec<String> = view.counts().into_iter().map(|(f, n)| format!("{n} {}", f.name())).collect();
+    if parts.is_empty() { "no case".into() } else { parts.join(", ") }
+}
+
+/// `n = 5`, `n = 1 to 3`.
+pub(crate) fn starts(view: &View<'_>) -> String {
+    match view.starts() {
+        None => "nothing was run".into(),
+        Some((least, most)) if least == most => format!("n = {least}"),
+        Some((least, most)) => format!("n = {least} to {most}"),
+    }
+}
+
+/// `16 cases × 5 starts`.
+pub(crate) fn size(view: &View<'_>) -> String {
+    let cases = words::plural(view.cells.len(), "case");
+    let starts = words::plural(view.suite.repeat as usize, "start");
+    format!("{cases} × {starts}")
+}

@@ -1,0 +1,178 @@
+//! Which axes become rows, columns and tables of their own: columns the crowd (or what the figure
+//! names, or the last axis), rows the server and the style (or the first two others), a table
+//! for each value of the rest.
+
+use pushmark_model::suite::{Axis, Figure};
+use pushmark_model::transport::Transport;
+
+use super::super::super::case::ArmView;
+use super::super::super::numbers::PAGE;
+use super::super::cells::{Cell, View};
+
+/// Axes that stand at the head of a row before all others.
+const HEADS: [&str; 4] = ["server", "style", "transport", "scheme"];
+
+/// The axes of a figure, each in its role.
+pub(super) struct Layout<'a> {
+    pub(super) rows: Vec<&'a Axis>,
+    column: Option<&'a Axis>,
+    /// Values of the column axis that occur, in its order.
+    pub(super) columns: Vec<String>,
+    /// A case has several arms: each is a row.
+    pub(super) by_transport: bool,
+    rest: Vec<&'a Axis>,
+    cells: Vec<usize>,
+    view: &'a View<'a>,
+}
+
+/// One table.
+pub(super) struct Block<'v, 'a> {
+    /// The values of the axes that are neither rows nor columns.
+    pub(super) title: String,
+    pub(super) rows: Vec<Row<'v, 'a>>,
+}
+
+/// One row.
+pub(super) struct Row<'v, 'a> {
+    pub(super) values: Vec<String>,
+    /// Only where a case has several arms, or all cells of the row have the one.
+    pub(super) transport: Option<Transport>,
+    /// One a column.
+    pub(super) cells: Vec<Option<&'v Cell<'a>>>,
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn of(view: &'a View<'a>, figure: &Figure, cells: &[&'a Cell<'a>]) -> Layout<'a> {
+        let varied = view.varied(cells);
+        let named = |name: &str| varied.iter().copied().find(|a| a.name == name);
+        let column = named(&figure.x)
+            .or_else(|| named("clients"))
+            .or_else(|| varied.last().copied())
+            .or_else(|| view.axis("clients"))
+            .or_else(|| view.suite.axes.last());
+        let is_column = |a: &&Axis| column.is_some_and(|c| c.name == a.name);
+        let mut others: Vec<&Axis> = varied.into_iter().filter(|a| !is_column(a)).collect();
+        others.sort_by_key(|a| HEADS.iter().position(|h| *h == a.name).unwrap_or(HEADS.len()));
+        if let Some(panel) = &figure.panel {
+            others.sort_by_key(|a| a.name == *panel);
+        }
+        let rest = others.split_off(others.len().min(2));
+        let mut rows = others;
+        if rows.is_empty() {
+            rows.extend(view.axis("server").filter(|a| !is_column(a)));
+        }
+        let occurs = |axis: &Axis, value: &String| cells.iter().any(|c| c.axis(&axis.name) == Some(value));
+        let columns = column.map_or_else(
+            || vec![String::new()],
+            |axis| axis.values.iter().filter(|v| occurs(axis, v)).cloned().collect(),
+        );
+        let by_transport = cells.iter().any(|c| c.arms().len() > 1);
+        let cells =
+            cells.iter().filter_map(|c| view.cells.iter().position(|d| std::ptr::eq(*c, d))).collect();
+        Layout { rows, column, columns, by_transport, rest, cells, view }
+    }
+
+    pub(super) fn column_label(&self) -> &str {
+        self.column.map_or("", |a| a.label.as_str())
+    }
+
+    /// The tables, in the order of the axes.
+    pub(super) fn blocks(&self) -> Vec<Block<'_, 'a>> {
+        let mut keys: Vec<(Vec<usize>, Vec<&Cell<'a>>)> = Vec::new();
+        for cell in self.cells.iter().map(|i| &self.view.cells[*i]) {
+            let key = places(&self.rest, cell);
+            match keys.iter_mut().find(|k| k.0 == key) {
+                Some(found) => found.1.push(cell),
+                None => keys.push((key, vec![cell])),
+            }
+        }
+        keys.sort_by(|a, b| a.0.cmp(&b.0));
+        keys.iter()
+            .map(|(_, cells)| Block { title: self.title(cells[0]), rows: self.rows_of(cells) })
+            .collect()
+    }
+
+    fn title(&self, cell: &Cell<'_>) -> String {
+        let part = |a: &&Axis| match cell.axis(&a.name) {
+            Some(value) => format!("{} {value}", a.label),
+            None => format!("no {}", a.label),
+        };
+        self.rest.iter().map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    fn rows_of<'v>(&'v self, cells: &[&'v Cell<'a>]) -> Vec<Row<'v, 'a>> {
+        let mut rows: Vec<(Vec<usize>, Row<'v, 'a>)> = Vec::new();
+        for cell in cells {
+            let key = places(&self.rows, cell);
+            let column = self.column.map_or(Some(0), |axis| {
+                self.columns.iter().position(|v| Some(v.as_str()) == cell.axis(&axis.name))
+            });
+            for transport in self.transports(cell, cells) {
+                let found = rows.iter().position(|(k, r)| *k == key && r.transport == transport);
+                let at = found.unwrap_or_else(|| {
+                    let value = |a: &&Axis| cell.axis(&a.name).unwrap_or("–").to_string();
+                    let values = self.rows.iter().map(value).collect();
+                    rows.push((
+                        key.clone(),
+                        Row { values, transport, cells: vec![None; self.columns.len()] },
+                    ));
+                    rows.len() - 1
+                });
+                if let Some(column) = column {
+                    rows[at].1.cells[column] = Some(cell);
+                }
+            }
+        }
+        rows.sort_by(|a, b| (&a.0, a.1.transport).cmp(&(&b.0, b.1.transport)));
+        rows.into_iter().map(|r| r.1).collect()
+    }
+
+    /// The arms a cell has a row for: its own; for one without a run those of its neighbours.
+    fn transports(&self, cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Vec<Option<Transport>> {
+        if !self.by_transport {
+            return vec![None];
+        }
+        let of = |c: &Cell<'_>| c.arms().iter().map(|a| Some(a.transport)).collect::<Vec<_>>();
+        let own = of(cell);
+        if !own.is_empty() {
+            return own;
+        }
+        let like = cells.iter().filter(|c| places(&self.rows, c) == places(&self.rows, cell));
+        let mut all: Vec<_> = like.flat_map(|c| of(c)).collect();
+        all.sort();
+        all.dedup();
+        if all.is_empty() { vec![None] } else { all }
+    }
+}
+
+impl<'a> Row<'_, 'a> {
+    /// Any arm of the row, for its mark; none where its cells have different transports.
+    pub(super) fn arm(&self) -> Option<&ArmView<'a>> {
+        let mut arms = self.cells.iter().flatten().filter_map(|c| self.arm_of(c));
+        let first = arms.next()?;
+        arms.all(|a| a.transport == first.transport).then_some(first)
+    }
+
+    pub(super) fn arm_of<'c>(&self, cell: &'c Cell<'a>) -> Option<&'c ArmView<'a>> {
+        match self.transport {
+            Some(transport) => cell.arms().iter().find(|a| a.transport == transport),
+            None => cell.arms().first(),
+        }
+    }
+
+    /// Whether its first value is a new one.
+    pub(super) fn opens(&self, above: Option<&Row<'_, '_>>) -> bool {
+        above.is_some_and(|a| a.values.first() != self.values.first())
+    }
+}
+
+/// Where a cell stands on each of some axes; one it does not have comes last.
+fn places(axes: &[&Axis], cell: &Cell<'_>) -> Vec<usize> {
+    let place = |a: &&Axis| a.values.iter().position(|v| Some(v.as_str()) == cell.axis(&a.name));
+    axes.iter().map(|a| place(a).unwrap_or(usize::MAX)).collect()
+}
+
+/// A value of an axis for people: numbers are grouped.
+pub(crate) fn number(value: &str) -> String {
+    value.parse::<u64>().map_or_else(|_| value.to_string(), |n| PAGE.count(n))
+}
