@@ -142,6 +142,11 @@ impl Distribution {
         })
     }
 
+    /// Values at or below a limit, to the three digits that are kept.
+    pub fn count_at_most(&self, limit_us: u64) -> u64 {
+        self.negative_count() + self.positive.count_between(0, limit_us.min(HIGHEST_US))
+    }
+
     /// The histogram of values ≥ 0 (for interval logs).
     pub fn positive(&self) -> &Histogram<u64> {
         &self.positive

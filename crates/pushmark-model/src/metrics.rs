@@ -3,7 +3,11 @@
 //!
 //! One table, so that thresholds, searches and the documentation cannot differ.
 
+mod better;
+
 use std::fmt;
+
+pub use better::Better;
 
 use crate::run::{Arm, Latency, Threshold};
 use crate::units::{Bytes, Nanos, PerSecond, RATE_ACCEPTED, SHARE_ACCEPTED, SIZE_ACCEPTED, parse_share};
@@ -78,7 +82,14 @@ pub struct Metric {
 enum Get {
     Scalar(fn(&Arm) -> Option<f64>),
     Latency(fn(&Arm) -> Option<&Latency>, fn(&Latency) -> Option<f64>),
+    /// The share of intended deliveries within so many µs.
+    Within(u64),
 }
+
+/// `delivery.within_100ms`: a metric for every limit.
+const WITHIN: &str = "delivery.within_";
+
+const WITHIN_ABOUT: &str = "share of intended deliveries that arrived no later than this after due";
 
 impl Metric {
     /// Its value in its own unit; `None` where it was not measured, or where a percentile
@@ -87,6 +98,28 @@ impl Metric {
         match self.get {
             Get::Scalar(get) => get(arm),
             Get::Latency(family, stat) => family(arm).and_then(stat),
+            Get::Within(limit_us) => arm.delivery.as_ref()?.share_within(limit_us),
+        }
+    }
+
+    /// Which way is good.
+    pub fn better(&self) -> Better {
+        Better::of(&self.name, self.unit)
+    }
+
+    /// Whether ratios are what varies, start by start: times, sizes and rates. Counts and shares
+    /// may be 0 and are compared by their differences.
+    pub fn is_ratio_scaled(&self) -> bool {
+        matches!(self.unit, Unit::Micros | Unit::Bytes | Unit::PerSecond)
+    }
+
+    /// The share of intended deliveries that arrived within a limit.
+    pub fn within(limit: Nanos) -> Metric {
+        Metric {
+            name: format!("{WITHIN}{limit}"),
+            unit: Unit::Ratio,
+            about: WITHIN_ABOUT.to_owned(),
+            get: Get::Within(limit.0 / 1_000),
         }
     }
 
@@ -95,6 +128,9 @@ impl Metric {
         let mut wanted = name.trim().replace("p99.9", "p999");
         if let Some(rest) = wanted.strip_prefix("delivery.latency.") {
             wanted = format!("delivery.{rest}");
+        }
+        if let Some(limit) = wanted.strip_prefix(WITHIN) {
+            return limit.parse().ok().map(Metric::within);
         }
         let all = all();
         let found = all.iter().find(|m| m.name == wanted).or_else(|| {
@@ -425,15 +461,18 @@ pub fn all() -> Vec<Metric> {
 
 /// The table of metrics for the documentation, as Markdown.
 pub fn markdown() -> String {
-    let mut out = String::from("| metric | unit | what it is |\n|---|---|---|\n");
+    let mut out = String::from("| metric | unit | better | what it is |\n|---|---|---|---|\n");
     for (prefix, about, _) in FAMILIES {
         let stats: Vec<&str> = STATS.iter().map(|(name, ..)| *name).collect();
-        out += &format!("| `{prefix}.{{{}}}` | µs (count, negative: count) | {about} |\n", stats.join(","));
+        let (name, stats) = (format!("{prefix}.p50"), stats.join(","));
+        let better = Better::of(&name, Unit::Micros).name();
+        out += &format!("| `{prefix}.{{{stats}}}` | µs (count, negative: count) | {better} | {about} |\n");
     }
     for (name, unit, about, _) in SCALARS {
-        out += &format!("| `{name}` | {} | {about} |\n", unit.name());
+        out += &format!("| `{name}` | {} | {} | {about} |\n", unit.name(), Better::of(name, *unit).name());
     }
-    out
+    let better = Better::Higher.name();
+    out + &format!("| `{WITHIN}100ms` (any time) | ratio | {better} | {WITHIN_ABOUT} |\n")
 }
 
 fn micros(value: Option<i64>) -> Option<f64> {
@@ -688,6 +727,27 @@ mod tests {
         for name in ["delivery.p999", "delivery.p99.9", "delivery.latency.p999", "delivery.latency.p999_us"] {
             assert_eq!(Metric::find(name).unwrap().name, "delivery.p999");
         }
+    }
+
+    #[test]
+    fn what_arrived_within_a_limit_is_a_share_of_what_was_intended() {
+        let mut arm = arm();
+        let mut latencies = crate::histogram::Distribution::default();
+        latencies.record_many_us(900, 1_000);
+        latencies.record_many_us(40_000, 990);
+        latencies.record_negative_us(5);
+        latencies.record_many_us(150_000, 8);
+        let delivery = arm.delivery.as_mut().unwrap();
+        delivery.latency = latencies.summary(2_000, 1_000, 1);
+        let value = |arm: &Arm, text: &str| Metric::find(text).unwrap().value(arm);
+        assert_eq!(value(&arm, "delivery.within_100ms"), Some(1_991.0 / 2_000.0));
+        assert_eq!(value(&arm, "delivery.within_1ms"), Some(1_001.0 / 2_000.0));
+        assert!(Metric::find("delivery.within_100").is_none(), "a time has a unit");
+        // Nothing arrived: none of it in time. A histogram that was not kept: not known.
+        arm.delivery.as_mut().unwrap().latency = Latency::default();
+        assert_eq!(value(&arm, "delivery.within_1s"), Some(0.0));
+        arm.delivery.as_mut().unwrap().latency.count = 5;
+        assert_eq!(value(&arm, "delivery.within_1s"), None);
     }
 
     #[test]

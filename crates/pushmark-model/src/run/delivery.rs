@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::histogram::Distribution;
+
 /// What became of every intended delivery of the measure phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delivery {
@@ -59,6 +61,20 @@ pub struct Delivery {
     pub backlog_per_s: Option<f64>,
     /// Deliveries by due second and latency row.
     pub heat: Heat,
+}
+
+impl Delivery {
+    /// The share of intended deliveries that arrived no later than this after due. `None` where
+    /// nothing was intended, or the distribution was not kept.
+    pub fn share_within(&self, limit_us: u64) -> Option<f64> {
+        if self.intended == 0 {
+            return None;
+        }
+        let Latency { histogram, histogram_negative, over_1h, .. } = &self.latency;
+        let arrived = Distribution::decode(histogram, histogram_negative, *over_1h)?;
+        (arrived.count() == self.latency.count)
+            .then(|| arrived.count_at_most(limit_us) as f64 / self.intended as f64)
+    }
 }
 
 /// A latency distribution. Percentiles run over `expected` where a delivery can be missing.

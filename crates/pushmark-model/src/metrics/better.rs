@@ -1,0 +1,116 @@
+//! Which way a metric is good: what a comparison needs before it can call a difference worse.
+//! Times, memory and traffic are better low; of counts, shares and rates it is said by name.
+
+use super::Unit;
+
+/// Which way is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+    /// It describes what was asked or how it was done: neither way is good.
+    Neither,
+}
+
+impl Better {
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "–",
+        }
+    }
+
+    /// Of a metric by its name and unit.
+    pub(super) fn of(name: &str, unit: Unit) -> Better {
+        let low_by_unit = matches!(unit, Unit::Micros | Unit::Bytes);
+        match () {
+            () if HIGHER.contains(&name) || name.starts_with(super::WITHIN) => Better::Higher,
+            () if LOWER.contains(&name) => Better::Lower,
+            () if low_by_unit && !DESCRIBES.iter().any(|prefix| name.starts_with(prefix)) => Better::Lower,
+            () => Better::Neither,
+        }
+    }
+}
+
+const HIGHER: &[&str] = &[
+    "delivery.delivered",
+    "delivery.of_intended",
+    "delivery.of_expected",
+    "connections.opened",
+    "published.achieved_per_s",
+];
+
+const LOWER: &[&str] = &[
+    "delivery.missing",
+    "delivery.late",
+    "delivery.superseded",
+    "delivery.excused",
+    "delivery.unserved",
+    "delivery.unpublished",
+    "delivery.duplicate",
+    "delivery.out_of_order",
+    "delivery.beyond_window",
+    "delivery.foreign",
+    "delivery.unstamped",
+    "delivery.backlog_per_s",
+    "connect.failed",
+    "connections.lost",
+    "connections.reconnected",
+    "published.failed",
+    "published.pool_exhausted",
+    "poll.redundant",
+    "poll.redundant_share",
+    "poll.skipped_states",
+    "poll.overruns",
+    "long_poll.missed_deaf",
+    "bayeux.unknown_client",
+    "server.cpu_cores",
+    "server.threads_max",
+    "generator.busiest_core",
+    "generator.steal",
+    "wire.segments_in",
+    "wire.segments_out",
+    "wire.retransmits",
+    "wire.listen_overflows",
+];
+
+/// Times and bytes that say what a target chose to do.
+const DESCRIBES: &[&str] = &["observed.gap", "observed.payload_bytes", "bayeux.hold_advised"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Metric, all};
+
+    #[test]
+    fn what_is_listed_exists_once() {
+        let names: Vec<String> = all().into_iter().map(|metric| metric.name).collect();
+        for name in HIGHER.iter().chain(LOWER) {
+            assert!(names.iter().any(|known| known == name), "{name}");
+            assert_eq!(HIGHER.iter().chain(LOWER).filter(|other| other == &name).count(), 1, "{name}");
+        }
+        assert!(DESCRIBES.iter().all(|prefix| names.iter().any(|name| name.starts_with(prefix))));
+    }
+
+    #[test]
+    fn latency_is_better_low_and_what_arrived_high() {
+        let of = |name: &str| Metric::find(name).unwrap().better();
+        for (name, better) in [
+            ("delivery.p99", Better::Lower),
+            ("delivery.count", Better::Neither),
+            ("delivery.within_100ms", Better::Higher),
+            ("delivery.of_intended", Better::Higher),
+            ("delivery.intended", Better::Neither),
+            ("server.cpu_us_per_delivery", Better::Lower),
+            ("server.rss_bytes_peak", Better::Lower),
+            ("observed.gap.p50", Better::Neither),
+            ("long_poll.answers_per_s", Better::Neither),
+        ] {
+            assert_eq!(of(name), better, "{name}");
+        }
+    }
+}
