@@ -31,6 +31,7 @@ pub use publisher::{Publisher, PublisherMode};
 pub use resolve::{Context, resolve};
 pub use secrets::Secrets;
 pub use source::{Override, Source, read};
+pub(crate) use source::{join, parse_path, path_of};
 pub use subscriptions::{Rooms, SubscriptionsSpec};
 pub use target::{
     AnswerSpec, EverySpec, ProcessTemplate, PublishTemplate, StampTemplate, SubscribeSet, SubscribeTemplate,

@@ -2,13 +2,23 @@
 //! `pushmark.suite/1`). A report of the suite reads this and the runs, and nothing else: which
 //! cells there are, which were refused and why, what is drawn, and what a study printed.
 
+mod axis;
+mod check;
 mod figure;
+mod matrix;
+mod read;
+mod scale;
+mod source;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use figure::{Figure, FigureKind, Published, Study};
+pub use matrix::Cell;
+pub use read::SuiteFile;
+pub use scale::{CYCLES_MIN, Scale};
+pub use source::{Cooldown, Order};
 
 /// The schema of this file.
 pub const SCHEMA: &str = "pushmark.suite/1";

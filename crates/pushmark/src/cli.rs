@@ -19,6 +19,8 @@ pub struct Cli {
 enum Command {
     /// Run a scenario, observe a URL, or compare every transport on this machine
     Run(Box<cmd::run::RunArgs>),
+    /// Run a matrix of scenarios, unattended; without a file, a tour of five minutes
+    Suite(Box<cmd::suite::SuiteArgs>),
     /// Check that a server keeps the contract, clause by clause
     Check(cmd::check::CheckArgs),
     /// Render the report again, of one run or several
@@ -52,6 +54,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             Command::Run(args) => cmd::run::run(&args),
+            Command::Suite(args) => cmd::suite::run(&args),
             Command::Check(args) => cmd::check::run(&args),
             Command::Report(args) => cmd::report::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),

@@ -18,5 +18,6 @@ pub mod selftest;
 pub mod server;
 pub mod session;
 pub mod store;
+pub mod suite;
 pub mod truth;
 pub mod verdict;

@@ -34,6 +34,15 @@ pub enum Asked<'a> {
         /// The transports asked for.
         transports: &'a [Transport],
     },
+    /// A text made in memory: the scenario of a suite's case.
+    Text {
+        /// The text.
+        text: &'a str,
+        /// The name of what it was made of, for messages.
+        file: &'a str,
+        /// The folder that paths in it are relative to.
+        folder: &'a Path,
+    },
 }
 
 impl<'a> Asked<'a> {
@@ -85,6 +94,9 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
         }
         Asked::Url { url, transports } => {
             (observe(url, transports), "the scenario made of the URL".to_owned(), PathBuf::new(), "observe")
+        }
+        Asked::Text { text, file, folder } => {
+            ((*text).to_owned(), (*file).to_owned(), (*folder).to_owned(), "case")
         }
     };
     let report = |errors| Report::new(&file, &text, errors);

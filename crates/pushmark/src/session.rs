@@ -10,7 +10,7 @@ use pushmark_net::Clock;
 use crate::cmd::output::complain;
 use crate::environment::{Placement, environment};
 use crate::exit::{Ending, Exit};
-use crate::preflight::{self, Machine, Need, sources_for};
+use crate::preflight::{self, Grade, Machine, Need, sources_for};
 use crate::progress::Progress;
 use crate::report::{self, RunFiles};
 use crate::run::{
@@ -162,12 +162,37 @@ impl Session<'_> {
 /// # Errors
 /// What the scenario asks of its target that it cannot give.
 pub fn refusal(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Option<String>> {
+    let machine = Machine::read(Path::new(RESULTS));
+    let (plan, same_host) = planned(loaded, registry, &machine)?;
+    Ok(refusal_of(&plan, &machine, same_host))
+}
+
+/// [`refusal`] in one line, for a table of many cases; what the server needs and is not installed
+/// is one as well.
+///
+/// # Errors
+/// As for [`refusal`].
+pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<Option<String>> {
+    let missing = loaded.server.as_ref().and_then(|server| build::missing(registry, server));
+    if let Some(missing) = missing {
+        return Ok(Some(missing.lines().collect::<Vec<_>>().join("; ")));
+    }
+    let (plan, same_host) = planned(loaded, registry, machine)?;
+    let findings = preflight::preflight(&plan, machine, same_host);
+    let refused = findings.iter().filter(|finding| finding.grade == Grade::Refused);
+    let lines: Vec<String> = refused
+        .map(|f| format!("{}: {} here, {} needed", f.code.replace('_', " "), f.found, f.needed))
+        .collect();
+    Ok((!lines.is_empty()).then(|| lines.join("; ")))
+}
+
+/// The plan as it would be run here, and whether the target is on this host.
+fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<(Plan, bool)> {
     let mut plan = loaded.plan(0)?;
     let target = Target::new(loaded, registry)?;
     let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
-    let machine = Machine::read(Path::new(RESULTS));
-    rotate_sources(&mut plan, &machine, same_host);
-    Ok(refusal_of(&plan, &machine, same_host))
+    rotate_sources(&mut plan, machine, same_host);
+    Ok((plan, same_host))
 }
 
 /// The command that repeats this run.

@@ -52,7 +52,7 @@ impl Override {
 }
 
 /// The segments of a dotted key. A metric's name after `thresholds.` needs no quotes.
-fn parse_path(key: &str) -> Option<Vec<String>> {
+pub(crate) fn parse_path(key: &str) -> Option<Vec<String>> {
     if let Some(metric) = key.strip_prefix("thresholds.")
         && !metric.starts_with(['"', '\''])
     {
@@ -123,7 +123,7 @@ pub fn read<T: DeserializeOwned>(
         };
         let (error, remove) = source.translate(text, overrides, &error);
         errors.push(error);
-        if errors.len() >= ERRORS_MAX || !remove.is_some_and(|path| take_out(root.get_mut(), &path)) {
+        if errors.len() >= ERRORS_MAX || !remove.is_some_and(|path| source.take_out(root.get_mut(), &path)) {
             break;
         }
     }
@@ -155,7 +155,7 @@ impl Source {
     pub fn locate(&self, mut error: ScenarioError) -> ScenarioError {
         let Some(mut path) = path_of(&error.key) else { return error };
         while !path.is_empty() {
-            if let Some(entry) = self.entries.iter().find(|e| e.path == path) {
+            if let Some(entry) = self.entry(&path) {
                 let span = if entry.is_table || error.on_key { &entry.key } else { &entry.value };
                 (error.span, error.flag) = self.place(span.clone());
                 return error;
@@ -163,6 +163,15 @@ impl Source {
             path.pop();
         }
         error
+    }
+
+    /// Where a path's key stands: keys are put in the order of the file by it.
+    pub(crate) fn position(&self, path: &[String]) -> usize {
+        self.entry(path).map_or(usize::MAX, |entry| entry.key.start)
+    }
+
+    fn entry(&self, path: &[String]) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.path == path)
     }
 
     /// [`Source::locate`] for each, in the order of the file.
@@ -238,6 +247,38 @@ impl Source {
         }
     }
 
+    /// Takes a value out of the tree; false if it is not there. What stands in a list is found by
+    /// its place in the text: its number changes when one before it is taken out.
+    fn take_out(&self, mut table: &mut DeTable<'_>, path: &[String]) -> bool {
+        let Some((last, parents)) = path.split_last() else { return false };
+        let mut depth = 0;
+        while depth < parents.len() {
+            let Some(next) = table.get_mut(parents[depth].as_str()) else { return false };
+            table = match next.get_mut() {
+                DeValue::Table(inner) => inner,
+                DeValue::Array(items) => {
+                    depth += 1;
+                    let span = self.entry(&path[..=depth]).map(|entry| &entry.value);
+                    let Some(at) = items.iter().position(|item| Some(&item.span()) == span) else {
+                        return false;
+                    };
+                    if depth == parents.len() {
+                        let kept = items.clone().into_iter().enumerate();
+                        *items = kept.filter(|(i, _)| *i != at).map(|(_, item)| item).collect();
+                        return true;
+                    }
+                    match items.get_mut(at).map(Spanned::get_mut) {
+                        Some(DeValue::Table(inner)) => inner,
+                        _ => return false,
+                    }
+                }
+                _ => return false,
+            };
+            depth += 1;
+        }
+        table.remove(last.as_str()).is_some()
+    }
+
     /// An error of serde in our words, and the path whose value to take out before going on.
     fn translate(
         &self,
@@ -264,6 +305,7 @@ impl Source {
                 .found(format!("`{word}`"))
                 .accepted(words.join(", "))
                 .nearest(nearest(word, words.iter().copied()))
+                .on_key()
         } else if message.starts_with("unknown variant") {
             ScenarioError::at(&key, format!("`{}` has no choice {word:?}", named(&path)))
                 .found(format!("{word:?}"))
@@ -317,18 +359,6 @@ fn plain(expected: &str) -> &str {
     }
 }
 
-/// Takes a value out of the tree; false if it is not there.
-fn take_out(mut table: &mut DeTable<'_>, path: &[String]) -> bool {
-    let Some((last, parents)) = path.split_last() else { return false };
-    for parent in parents {
-        table = match table.get_mut(parent.as_str()).map(Spanned::get_mut) {
-            Some(DeValue::Table(inner)) => inner,
-            _ => return false,
-        };
-    }
-    table.remove(last.as_str()).is_some()
-}
-
 /// Moves a value's spans, all the way down.
 fn shift(value: Spanned<DeValue<'_>>, base: usize) -> Spanned<DeValue<'_>> {
     let span = value.span();
@@ -350,7 +380,7 @@ fn shift(value: Spanned<DeValue<'_>>, base: usize) -> Spanned<DeValue<'_>> {
 }
 
 /// A path as it would be written: `thresholds."delivery.p99"`, `load.ramp.steps[1]`.
-pub(super) fn join<S: AsRef<str>>(path: &[S]) -> String {
+pub(crate) fn join<S: AsRef<str>>(path: &[S]) -> String {
     let mut out = String::new();
     for segment in path.iter().map(AsRef::as_ref) {
         let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -370,20 +400,17 @@ pub(super) fn join<S: AsRef<str>>(path: &[S]) -> String {
     out
 }
 
-/// The other way round.
-fn path_of(key: &str) -> Option<Vec<String>> {
+/// The other way round: `a[1]."b.c"` is the path a, 1, b.c.
+pub(crate) fn path_of(key: &str) -> Option<Vec<String>> {
     let mut path = Vec::new();
-    // `a[1].b` is the path a, 1, b.
-    let dotted = key.replace('[', ".").replace(']', "");
-    let key = if key.contains('"') { key } else { &dotted };
     let mut rest = key;
     while !rest.is_empty() {
         let (segment, next) = match rest.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').map(|(s, n)| (s, n.strip_prefix('.').unwrap_or(n)))?,
-            None => rest.split_once('.').unwrap_or((rest, "")),
+            Some(quoted) => quoted.split_once('"')?,
+            None => rest.split_at(rest.find(['.', '[', ']']).unwrap_or(rest.len())),
         };
         path.push(segment.to_owned());
-        rest = next;
+        rest = next.trim_start_matches(['.', '[', ']']);
     }
     Some(path)
 }

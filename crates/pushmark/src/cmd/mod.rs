@@ -10,3 +10,4 @@ pub mod schema;
 pub mod selftest;
 pub mod serve;
 pub mod servers;
+pub mod suite;

@@ -1,0 +1,153 @@
+//! A suite file as it is written: its keys, before its matrices are spelled out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Study};
+use crate::scenario::{DEFAULT_SEED, ScenarioError};
+use crate::units::Nanos;
+
+/// Every key of a suite file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Written {
+    pub(super) name: String,
+    pub(super) analysis: String,
+    pub(super) seed: u64,
+    pub(super) order: Order,
+    pub(super) repeat: u32,
+    pub(super) cooldown: Cooldown,
+    pub(super) order_of_axes: Vec<String>,
+    pub(super) study: Option<Study>,
+    /// What all cases share: an ordinary scenario's keys.
+    pub(super) scenario: toml::Table,
+    /// Axes of every matrix.
+    pub(super) axes: BTreeMap<String, WrittenAxis>,
+    pub(super) matrix: Vec<WrittenMatrix>,
+    pub(super) figures: Vec<Figure>,
+}
+
+impl Default for Written {
+    fn default() -> Written {
+        Written {
+            name: String::new(),
+            analysis: String::new(),
+            seed: DEFAULT_SEED,
+            order: Order::default(),
+            repeat: 1,
+            cooldown: Cooldown::default(),
+            order_of_axes: Vec::new(),
+            study: None,
+            scenario: toml::Table::new(),
+            axes: BTreeMap::new(),
+            matrix: Vec::new(),
+            figures: Vec::new(),
+        }
+    }
+}
+
+/// One axis: a key and the values it takes, or values that each set several keys.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct WrittenAxis {
+    pub(super) key: Option<String>,
+    pub(super) label: Option<String>,
+    pub(super) values: Vec<toml::Value>,
+}
+
+/// One matrix: its own axes and fixed keys, and the cells that are not there.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct WrittenMatrix {
+    pub(super) name: String,
+    pub(super) set: toml::Table,
+    pub(super) axes: BTreeMap<String, WrittenAxis>,
+    pub(super) exclude: Vec<toml::Table>,
+}
+
+/// In which order cases are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// All first starts, then all second ones, …; each time in an order drawn anew: a machine that
+    /// drifts during the day disturbs all cases alike.
+    #[default]
+    Interleaved,
+    /// All starts in one drawn order.
+    Random,
+}
+
+/// Waiting between two cases until the host is quiet again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cooldown {
+    /// Share of all CPUs' time that may be busy. Default: 0.1.
+    pub quiet: f64,
+    /// Longest wait. Default: 30s.
+    pub max: Nanos,
+}
+
+impl Default for Cooldown {
+    fn default() -> Cooldown {
+        Cooldown { quiet: 0.1, max: Nanos(30_000_000_000) }
+    }
+}
+
+/// What the keys at the top get wrong.
+pub(super) fn check(written: &Written) -> Vec<ScenarioError> {
+    let mut errors = Vec::new();
+    let name = &written.name;
+    if name.contains(['/', '\\', '\0', '\n']) || name.starts_with('.') {
+        errors.push(
+            ScenarioError::at("name", "this name cannot be part of a folder's name")
+                .found(format!("{name:?}"))
+                .accepted("a name without slashes that does not begin with a dot"),
+        );
+    }
+    if written.repeat == 0 {
+        errors.push(
+            ScenarioError::at("repeat", "a case is started at least once")
+                .found(0)
+                .accepted("a whole number, 1 or more"),
+        );
+    }
+    if !(written.cooldown.quiet > 0.0 && written.cooldown.quiet <= 1.0) {
+        errors.push(
+            ScenarioError::at("cooldown.quiet", "this is not a share of the CPUs' time")
+                .found(written.cooldown.quiet)
+                .accepted("above 0 to 1, such as 0.1"),
+        );
+    }
+    for key in OWN_KEYS {
+        if written.scenario.contains_key(key) {
+            errors.push(own_key(format!("scenario.{key}"), key));
+        }
+    }
+    if written.matrix.is_empty() {
+        errors.push(ScenarioError::at("matrix", "the suite has no matrix, so it has no cases").accepted(
+            "[[matrix]] at least once; it takes the axes of [axes.NAME] and of its own [matrix.axes.NAME]",
+        ));
+    }
+    errors
+}
+
+/// Keys of a scenario that the suite itself decides.
+const OWN_KEYS: [&str; 2] = ["name", "repeat"];
+
+fn own_key(at: String, key: &str) -> ScenarioError {
+    let help = match key {
+        "repeat" => "write `repeat` at the top of the suite",
+        _ => "a case is named after its values",
+    };
+    ScenarioError::at(at, format!("the suite itself decides a case's `{key}`"))
+        .found(format!("`{key}` in a case's scenario"))
+        .help(help)
+        .on_key()
+}
+
+/// Says that a key set by a matrix or an axis is the suite's own, if it is.
+pub(super) fn is_own(path: &[String], at: String) -> Option<ScenarioError> {
+    let [key] = path else { return None };
+    OWN_KEYS.contains(&key.as_str()).then(|| own_key(at, key))
+}

@@ -1,0 +1,122 @@
+//! `pushmark suite`: a matrix of scenarios, unattended.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use pushmark_model::scenario::{Override, nearest};
+use pushmark_model::suite::Scale;
+
+use super::output::{Format, print};
+use super::run::usage;
+use crate::exit::{Ending, Exit};
+use crate::progress::screen::Screen;
+use crate::server::registry::Registry;
+use crate::suite::{self, AskedSuite, Glob, Loaded, Wishes};
+
+/// Flags of `suite`.
+#[derive(Args, Clone, Debug)]
+pub struct SuiteArgs {
+    /// A suite file; without it, a tour of five minutes
+    #[arg(value_name = "SUITE.toml")]
+    pub suite: Option<PathBuf>,
+    /// The suite's folder; must not exist, unless it is resumed
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Go on where the suite of this folder ended; begins it where there is none
+    #[arg(long, requires = "output")]
+    pub resume: bool,
+    /// Cases whose id matches, such as 'node-*-1000'; several: any of them
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// Shrink crowds and the number of cycles to this share; never intervals, holds, rates, time-outs
+    #[arg(long, value_name = "F")]
+    pub scale: Option<String>,
+    /// Shrink the number of cycles alone to this share
+    #[arg(long, value_name = "F")]
+    pub scale_time: Option<String>,
+    /// Fresh starts of each case
+    #[arg(long, value_name = "N")]
+    pub repeat: Option<String>,
+    /// The seed of the order and of everything drawn
+    #[arg(long)]
+    pub seed: Option<String>,
+    /// List the cases with their time and what this machine refuses; start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Folder of servers.toml
+    #[arg(long, value_name = "DIR")]
+    pub servers: Option<PathBuf>,
+    /// What stdout is
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Do not keep server and generator on different CPUs
+    #[arg(long)]
+    pub no_pin: bool,
+}
+
+/// Reads the suite; runs it, or says what it would run.
+///
+/// # Errors
+/// Whatever ends before anything was measured, with its exit code.
+pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
+    let _ = pushmark_net::limits::raise_open_files();
+    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let wishes = wishes(args)?;
+    let asked = args.suite.as_deref().map_or(AskedSuite::Quick, AskedSuite::File);
+    let loaded = suite::load(asked, &wishes, &registry).map_err(usage)?;
+    let chosen = chosen(&args.only, &loaded)?;
+    if args.dry_run {
+        let text = match args.format {
+            Format::Text => suite::plan_text(&loaded, &chosen, &Screen::of_stdout()),
+            Format::Json => {
+                let mut suite = loaded.suite.clone();
+                let mut asked = chosen.iter();
+                suite.cases.retain(|_| asked.next().is_some_and(|asked| *asked));
+                serde_json::to_string_pretty(&suite)? + "\n"
+            }
+        };
+        print(&text)?;
+        return Ok(Exit::Pass);
+    }
+    Err(Ending::error(Exit::Usage, "suites are not run yet: --dry-run lists the cases"))
+}
+
+fn wishes(args: &SuiteArgs) -> anyhow::Result<Wishes> {
+    let mut overrides = Vec::new();
+    for (flag, key, value) in [("--seed", "seed", &args.seed), ("--repeat", "repeat", &args.repeat)] {
+        overrides.extend(value.as_ref().map(|value| Override::flag(flag, key, value)));
+    }
+    let share = |flag: &str, given: &Option<String>| match given {
+        None => Ok(1.0),
+        Some(text) => Scale::share(text).ok_or_else(|| {
+            let text = format!("{flag} {text}: expected a share above 0 to 1, such as 0.1 or 10%");
+            Ending::error(Exit::Usage, text)
+        }),
+    };
+    let scale = Scale { all: share("--scale", &args.scale)?, time: share("--scale-time", &args.scale_time)? };
+    Ok(Wishes { overrides, scale })
+}
+
+/// Which cases `--only` asks for; without it all.
+fn chosen(only: &[String], loaded: &Loaded) -> anyhow::Result<Vec<bool>> {
+    let ids: Vec<&str> = loaded.suite.cases.iter().map(|case| case.id.as_str()).collect();
+    let globs: Vec<Glob<'_>> = only.iter().map(|text| Glob::new(text)).collect();
+    for glob in &globs {
+        if !ids.iter().any(|id| glob.matches(id)) {
+            let near = nearest(glob.text(), ids.iter().copied());
+            let hint =
+                near.map_or(format!("they are called like {}", ids[0]), |id| format!("did you mean {id}?"));
+            let text = format!(
+                "--only {}: none of the {} cases of {} matches; {hint} (* stands for anything, ? for one character)",
+                glob.text(),
+                ids.len(),
+                loaded.suite.name
+            );
+            return Err(Ending::error(Exit::Usage, text));
+        }
+    }
+    Ok(ids.iter().map(|id| globs.is_empty() || globs.iter().any(|glob| glob.matches(id))).collect())
+}
