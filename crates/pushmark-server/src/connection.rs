@@ -45,7 +45,8 @@ pub(crate) struct Connection {
     pub(crate) debts: Option<Box<Debts>>,
     /// The earliest timer pending for it; `Nanos::MAX`: none.
     pub(crate) timer_ns: Nanos,
-    /// When the next piece of a slow write may leave; 0: none waits.
+    /// When what waits may leave: the next piece of a slow write, or what was collected for a
+    /// batch; 0: nothing waits for its time.
     pub(crate) pace_ns: Nanos,
 }
 
@@ -166,13 +167,15 @@ pub(crate) enum Away {
     Deaf,
 }
 
-/// Messages kept back by faults.
+/// Messages kept back: by faults, or for a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Debts {
     /// Halves of swaps, at most one for each channel; each leaves after the next of its channel.
     pub(crate) held_back: Vec<Arc<Publication>>,
     /// Duplicates that a long poll gets in its next answer: twice in one would count once.
     pub(crate) again: Vec<Arc<Publication>>,
+    /// No fault: what a held poll's batch has collected, and whether it is cut short.
+    pub(crate) collected: Vec<(Arc<Publication>, bool)>,
 }
 
 /// What bounds the writing to one subscriber.
@@ -182,6 +185,8 @@ pub(crate) struct Rules {
     pub(crate) queue_policy: QueuePolicy,
     /// `--slow-write`: bytes that may leave each millisecond.
     pub(crate) pace: Option<NonZeroUsize>,
+    /// How long messages are collected; 0: not at all.
+    pub(crate) batch_ns: Nanos,
 }
 
 /// Why a connection cannot go on.
@@ -304,6 +309,30 @@ impl Connection {
             outbox.push(piece.clone(), written, rules.queue_max, rules.queue_policy, ledger)?;
         }
         Ok(())
+    }
+
+    /// Collects messages for its next batch.
+    pub(crate) fn collect(
+        &mut self,
+        pieces: &[Piece],
+        rules: &Rules,
+        ledger: &mut Ledger,
+    ) -> Result<(), Parting> {
+        let outbox = self.outbox.get_or_insert_default();
+        for piece in pieces {
+            outbox.push(piece.clone(), 0, rules.queue_max, rules.queue_policy, ledger)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a held poll's batch has begun.
+    pub(crate) fn has_collected(&self) -> bool {
+        self.debts.as_ref().is_some_and(|debts| !debts.collected.is_empty())
+    }
+
+    /// Messages that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.outbox.as_ref().map_or(0, |outbox| outbox.deliveries())
     }
 
     /// Writes what waits, at most `bytes_max`.

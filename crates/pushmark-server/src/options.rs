@@ -21,6 +21,9 @@ pub struct Options {
     pub queue_max: usize,
     /// What happens to a subscriber whose queue is full.
     pub queue_policy: QueuePolicy,
+    /// How long what comes for a subscriber is collected before it is written, ns; 0: not at all.
+    /// It leaves earlier where more would not fit the queue.
+    pub batch_ns: u64,
     /// Messages a channel remembers for those who ask with a cursor. At least 1.
     pub history_max: usize,
     /// An emitter more than one interval behind skips the ticks it missed, and counts them,
@@ -32,6 +35,8 @@ pub struct Options {
     pub faults: Faults,
     /// Where to write the truth log at the end; `None`: keep none.
     pub truth: Option<PathBuf>,
+    /// Served beside the contract; a path of the contract is not hidden by one.
+    pub pages: Vec<Page>,
     /// Lets another thread or a signal handler end the server; `None`: only `/shutdown` does.
     pub stop: Option<Stop>,
 }
@@ -44,14 +49,27 @@ impl Default for Options {
             backlog: 4096,
             queue_max: 256,
             queue_policy: QueuePolicy::DropOldest,
+            batch_ns: 0,
             history_max: 256,
             skip_late: false,
             bayeux: Bayeux::default(),
             faults: Faults::default(),
             truth: None,
+            pages: Vec::new(),
             stop: None,
         }
     }
+}
+
+/// A file for browsers, of the same origin as what it subscribes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Where it is, such as `/pull`; a query is passed over.
+    pub path: &'static str,
+    /// Its media type.
+    pub content_type: &'static str,
+    /// The whole of it.
+    pub body: &'static str,
 }
 
 /// What Bayeux clients are advised, ms.

@@ -42,6 +42,11 @@ impl Outbox {
         self.pieces.is_empty()
     }
 
+    /// Messages among what waits.
+    pub(crate) fn deliveries(&self) -> usize {
+        self.deliveries
+    }
+
     /// Appends a piece of which `written` bytes are already on their way (only to an empty queue).
     /// At most `max` deliveries wait; what hits that bound is counted.
     pub(crate) fn push(

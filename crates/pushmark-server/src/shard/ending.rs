@@ -118,6 +118,11 @@ impl Shard {
         let now_ns = Clock::now();
         let Some(connection) = self.live(token) else { return };
         let mut last_words = Vec::new();
+        if connection.has_collected() {
+            connection.closing = true;
+            return self.answer_collected(token, self.cursor);
+        }
+        connection.pace_ns = 0;
         match &connection.talk {
             Talk::Held(_) => return self.answer_timeout(token, now_ns, false),
             Talk::Registered(registered) if !registered.comet => {

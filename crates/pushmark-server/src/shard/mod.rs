@@ -12,10 +12,12 @@
 //! | `bayeux/` | Bayeux messages are answered, sessions are told |
 //! | `publish.rs` | publications and emitters are due |
 //! | `deliver.rs` | publications go to subscribers |
+//! | `batching.rs` | messages are collected, and leave together |
 //! | `output.rs` | bytes leave |
 //! | `ending.rs` | connections end, faults fall due, the server stops |
 
 mod accept;
+mod batching;
 mod bayeux;
 mod deliver;
 mod ending;
@@ -140,6 +142,7 @@ impl Shard {
                 queue_max: options.queue_max,
                 queue_policy: options.queue_policy,
                 pace: options.faults.slow_write,
+                batch_ns: options.batch_ns,
             },
             ledger: Ledger { counters: shared.counters[index].clone(), truth },
             timers: Wheel::new(Clock::now()),

@@ -9,7 +9,7 @@ use crate::reply::Reply;
 use crate::stats::Counter;
 
 /// Most bytes written to one connection in a turn; the rest waits for its socket again.
-const FLUSH_MAX: usize = 1 << 20;
+pub(super) const FLUSH_MAX: usize = 1 << 20;
 
 /// `--slow-write`: a piece leaves this often.
 const PACE_NS: Nanos = 1_000_000;
@@ -55,8 +55,16 @@ impl Shard {
         self.send(token, &[Piece { bytes: bytes.into(), delivery: None }]);
     }
 
-    /// Writes messages.
+    /// Writes messages, or collects them.
     pub(super) fn send(&mut self, token: u64, pieces: &[Piece]) {
+        if self.collects() {
+            return self.collect(token, pieces);
+        }
+        self.send_now(token, pieces);
+    }
+
+    /// Writes messages.
+    pub(super) fn send_now(&mut self, token: u64, pieces: &[Piece]) {
         let Some(connection) = self.connections.get_mut(token).filter(|c| !c.doomed) else {
             return;
         };
@@ -84,7 +92,7 @@ impl Shard {
         self.flush(token, bytes.get());
     }
 
-    fn flush(&mut self, token: u64, bytes_max: usize) {
+    pub(super) fn flush(&mut self, token: u64, bytes_max: usize) {
         let Some(connection) = self.connections.get_mut(token).filter(|c| !c.doomed) else {
             return;
         };
@@ -93,7 +101,7 @@ impl Shard {
     }
 
     /// After any write: what the connection is watched for, and whether it ends.
-    fn wrote(&mut self, token: u64, outcome: Result<(), Parting>) {
+    pub(super) fn wrote(&mut self, token: u64, outcome: Result<(), Parting>) {
         match outcome {
             Ok(()) => {}
             Err(Parting::Lost) => return self.doom(token, Ending::Close),
@@ -108,7 +116,9 @@ impl Shard {
         if connection.closing && !waits {
             return self.doom(token, Ending::Close);
         }
-        let interest = if waits && !paced { Interest::Both } else { Interest::Read };
+        // What waits for its time, not for the socket, needs no room there.
+        let collected = !paced && connection.pace_ns != 0;
+        let interest = if waits && !paced && !collected { Interest::Both } else { Interest::Read };
         if connection.watched != interest {
             connection.watched = interest;
             // It fails only for a descriptor that is not watched, and this one is.

@@ -115,6 +115,14 @@ impl Shard {
 
     /// Answers a held poll with what was just published.
     pub(super) fn answer_held(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
+        if self.collects() {
+            return self.collect_for_poll(token, framed, items, cursor);
+        }
+        self.answer_held_now(token, framed, items, cursor);
+    }
+
+    /// As [`Shard::answer_held`], without a batch.
+    pub(super) fn answer_held_now(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
         let Some((ids, hold)) = self.release(token) else { return };
         self.ledger.count(Counter::LongPollAnswers);
         self.answer_items(token, &ids, framed, items, cursor, hold.keep_alive);

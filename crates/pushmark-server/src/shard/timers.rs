@@ -41,6 +41,9 @@ impl Shard {
             return; // an older timer: the one that counts is still to come
         }
         connection.timer_ns = Nanos::MAX;
+        if connection.has_collected() {
+            return self.batch_timer_rang(token, now_ns);
+        }
         let pace_ns = connection.pace_ns;
         let until_ns = match &connection.talk {
             Talk::Held(hold) => hold.until_ns,
@@ -55,7 +58,7 @@ impl Shard {
             self.registered_timeout(token, true);
         }
         if pace_ns != 0 && pace_ns <= now_ns {
-            self.paced_write(token);
+            self.wait_is_over(token);
         } else if pace_ns != 0 {
             self.schedule(token, pace_ns);
         }
