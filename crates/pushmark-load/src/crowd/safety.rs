@@ -1,0 +1,150 @@
+//! Push and pull: a client that holds a push connection polls besides, over its second line, for
+//! what the push may lose. Whichever comes first delivers; what a poll showed first is kept in mind
+//! until the push brings it too, and what it never brings was lost to it.
+
+use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::plan::{ArmPlan, ShardPlan};
+use pushmark_model::stamp::Stamp;
+use pushmark_model::transport::Transport;
+use pushmark_net::Clock;
+use pushmark_proto::client::{Config, Event, Lane};
+
+use crate::accounting::Receipt;
+use crate::conn::{NEVER, Phase};
+use crate::requests::{self, Requests};
+use crate::shard::Shard;
+use crate::token::{self, Owner};
+
+/// Most states that a client keeps in mind until the push brings them; beyond it the oldest is
+/// taken to be lost to the push.
+const FOUND_MAX: usize = 64;
+
+/// What all safety polls of a shard share.
+#[derive(Debug)]
+pub(crate) struct Safety {
+    arm: ArmPlan,
+    pub(crate) config: Config,
+    requests: Requests,
+    interval_ns: u64,
+}
+
+impl Safety {
+    /// Of a shard whose clients poll beside their push connections; `None` for all others.
+    pub(crate) fn of(plan: &ShardPlan) -> Option<Safety> {
+        let hybrid = plan.arm.hybrid.as_ref()?;
+        let interval_ns = hybrid.sides.safety_ns()?;
+        let arm = ArmPlan { transport: Transport::Poll, subscribe: hybrid.poll.clone(), ..plan.arm.clone() };
+        let requests = Requests::new(&ShardPlan { arm: arm.clone(), ..plan.clone() });
+        Some(Safety { config: requests::config(&arm), arm, requests, interval_ns })
+    }
+}
+
+impl Shard {
+    /// Its first safety poll falls at a phase of its own.
+    pub(super) fn safety_begins(&mut self, index: u32) {
+        let Some(safety) = &self.safety else { return };
+        let conn = &mut self.crowd[index as usize];
+        let number = u64::from(conn.number);
+        conn.add_poller(&safety.config, Draw::new(self.plan.arm.seed, Purpose::Mask, number).next_u64());
+        let phase = Draw::new(self.plan.arm.seed, Purpose::PollPhase, number).unit();
+        let due_ns = conn.due_ns + (phase * safety.interval_ns as f64) as u64;
+        self.wheel.insert(due_ns, token::pack(Owner::Safety, 0, index));
+    }
+
+    /// A safety poll is due.
+    pub(super) fn safety_due(&mut self, index: u32) {
+        let Some(safety) = &self.safety else { return };
+        if self.crowd[index as usize].side.is_none() {
+            return;
+        }
+        self.wheel.insert(self.now_ns + safety.interval_ns, token::pack(Owner::Safety, 0, index));
+        self.on_lane(index, Lane::Command, |shard| {
+            let line = &shard.crowd[index as usize].line;
+            match line.phase {
+                Phase::Connecting | Phase::Asked => {
+                    shard.accounting.record.counts.overruns += u64::from(shard.in_measure);
+                }
+                _ if line.link.is_some() => shard.safety_asks(index),
+                _ => shard.connect(index),
+            }
+        });
+    }
+
+    /// Its connection stands, or is used again; the second line is at hand.
+    pub(super) fn safety_asks(&mut self, index: u32) {
+        let Some(safety) = &mut self.safety else { return };
+        let conn = &mut self.crowd[index as usize];
+        let channels: Vec<u32> = self.accounting.channels_of(index).collect();
+        self.scratch.clear();
+        let who = (conn.number, Lane::Connect);
+        let Safety { arm, config, requests, .. } = safety;
+        requests.subscribe(arm, config, &mut conn.client, who, &channels, &mut self.scratch);
+        conn.line.phase = Phase::Asked;
+        conn.line.give_up_ns = Clock::now() + arm.handshake_timeout_ns;
+        self.accounting.record.counts.safety.polls += u64::from(self.in_measure);
+        self.write_scratch(index);
+    }
+
+    /// Something of an answer came on the second line.
+    pub(super) fn safety_event(&mut self, index: u32, event: Event<'_>) {
+        match event {
+            Event::Data(bytes) => self.safety_data(index, bytes),
+            Event::MessageEnd => self.crowd[index as usize].line.scanner.reset(),
+            Event::Answered { .. } => {
+                let conn = &mut self.crowd[index as usize];
+                conn.line.phase = Phase::Resting;
+                conn.line.give_up_ns = NEVER;
+                conn.line.reused = true;
+                if !(conn.client.reusable() && self.plan.arm.keep_alive) {
+                    self.close(index);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn safety_data(&mut self, index: u32, bytes: &[u8]) {
+        let Shard { crowd, accounting, now_ns, unread_since_ns, in_measure, .. } = self;
+        let counts = &mut accounting.record.counts;
+        counts.payload_bytes += bytes.len() as u64;
+        counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
+        let conn = &mut crowd[index as usize];
+        let Some(side) = &mut conn.side else { return };
+        conn.line.scanner.scan(bytes, |stamp: Stamp| {
+            let measured = accounting.in_measure(stamp.due_us * 1_000);
+            match accounting.received(index, &stamp, *now_ns, *unread_since_ns) {
+                Receipt::New => {
+                    accounting.record.counts.safety.found += u64::from(measured);
+                    side.found.truncate(FOUND_MAX - 1);
+                    side.found.insert(0, (stamp.channel, stamp.sequence as u32));
+                }
+                Receipt::Again => accounting.again(&stamp, *now_ns),
+                Receipt::Beyond | Receipt::Foreign => {}
+            }
+        });
+    }
+
+    /// The push brings what it brought before, or what a poll had shown first: gives whether it
+    /// was that.
+    #[cold]
+    pub(super) fn poll_was_first(&mut self, index: u32, stamp: &Stamp) -> bool {
+        let Some(side) = &mut self.crowd[index as usize].side else { return false };
+        let id = (stamp.channel, stamp.sequence as u32);
+        let Some(at) = side.found.iter().position(|found| *found == id) else { return false };
+        side.found.remove(at);
+        let measured = self.accounting.in_measure(stamp.due_us * 1_000);
+        self.accounting.record.counts.safety.overtaken += u64::from(measured);
+        true
+    }
+
+    /// The second line failed or was lost: the next poll makes another.
+    pub(super) fn safety_lost(&mut self, index: u32, kind: &str, what: &str) {
+        let line = &self.crowd[index as usize].line;
+        if line.phase != Phase::Resting {
+            self.accounting.record.counts.safety.failed += u64::from(self.in_measure);
+            self.trouble(kind, &format!("a safety poll: {what}"));
+        }
+        self.crowd[index as usize].line.phase = Phase::Waiting;
+        self.close(index);
+    }
+}
