@@ -681,6 +681,7 @@ mod tests {
             phases: vec![],
             server_says: None,
             last_words: None,
+            browser: None,
         }
     }
 

@@ -47,6 +47,9 @@ pub struct ArmPlan {
     pub publish: Option<Publish>,
     /// Size of the crowd.
     pub connections: u64,
+    /// Real browser clients beside it.
+    #[serde(default)]
+    pub browsers: u32,
     /// How it arrives.
     pub ramp: Ramp,
     /// The phases, from the arm's start.
@@ -478,6 +481,7 @@ pub(crate) mod tests {
             },
             publish: None,
             connections: 100,
+            browsers: 0,
             ramp: Ramp { steps: vec![RampStep { to: 100, over_ns: 1_000 }] },
             phases: Phases { ramp_ns: 1, settle_ns: 2, warmup_ns: 3, measure_ns: 4, drain_ns: 5 },
             deadline_ns: 5,

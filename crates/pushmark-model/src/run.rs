@@ -4,6 +4,7 @@
 //! field that can lack a measurement is an `Option` and is left out of the file.
 
 mod arm;
+mod browser;
 mod cost;
 mod delivery;
 mod polling;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::transport::Transport;
 
 pub use arm::{Arm, Connect, Connections, LastWords, Outcome};
+pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
 pub use cost::{Generator, Server, Wire};
 pub use delivery::{AgeOfInformation, Delivery, Heat, Latency, Observed, Published, Spread};
 pub use polling::{Bayeux, BayeuxAdvice, LongPoll, Poll};

@@ -51,6 +51,6 @@ mod stop;
 mod truth;
 
 pub use faults::Faults;
-pub use options::{Bayeux, Options, QueuePolicy};
+pub use options::{Bayeux, Options, Page, QueuePolicy};
 pub use serve::{Summary, serve};
 pub use stop::Stop;

@@ -2,6 +2,8 @@
 
 use pushmark_proto::http1::write;
 
+use crate::options::Page;
+
 /// An answer with its whole body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply<'a> {
@@ -17,6 +19,15 @@ impl<'a> Reply<'a> {
     /// A JSON document.
     pub(crate) fn json(status: u16, body: &'a [u8], keep_alive: bool) -> Reply<'a> {
         Reply { status, content_type: "application/json", extra: "", body, keep_alive }
+    }
+
+    /// A page for browsers. The two fields make it one that nobody else's page shares a process
+    /// with, which gives it a clock of 5 µs instead of 100.
+    pub(crate) fn page(page: Page, keep_alive: bool) -> Reply<'a> {
+        let extra =
+            "Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Embedder-Policy: require-corp\r\n";
+        let Page { content_type, body, .. } = page;
+        Reply { status: 200, content_type, extra, body: body.as_bytes(), keep_alive }
     }
 
     /// Appends it.

@@ -10,6 +10,7 @@ pub mod exit;
 pub mod gather;
 pub mod monitor;
 pub mod preflight;
+pub mod probes;
 pub mod progress;
 pub mod report;
 pub mod run;

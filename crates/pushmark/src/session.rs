@@ -124,6 +124,7 @@ impl Session<'_> {
         if let Some(text) = refusal_of(&plan, &machine, same_host) {
             return Err(Ending::error(Exit::Refused, text));
         }
+        crate::probes::ready(&plan)?;
         let Cpus { server: server_cpus, generator: generator_cpus, threads } = self.cpus.clone();
         let shards = loaded.scenario.threads.unwrap_or(threads as u32).max(1);
         let setup = Setup {

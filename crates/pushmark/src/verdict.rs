@@ -4,6 +4,7 @@
 //! is absent raises no doubt, and is not taken for a good one either.
 
 mod bounds;
+mod browser;
 mod facts;
 mod lag;
 mod words;
@@ -33,6 +34,7 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     doubt(&bounds::EXCUSED, lag::excused(arm), &words::excused);
     doubt(&bounds::CLOCK_BOUND, lag::clock(arm, facts), &words::clock_bound);
 
+    reasons.extend(browser::doubts(arm));
     let mut found = |code, state, text| reasons.push(words::reason(arm, code, state, text));
     if let Some(overflows) = arm.wire.listen_overflows.filter(|&n| n > 0) {
         found("listen_overflows", VerdictState::Invalid, words::listen_overflows(overflows));

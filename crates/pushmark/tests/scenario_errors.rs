@@ -52,9 +52,10 @@ fn an_unknown_key_is_named_with_the_nearest() {
        ·      ╰── did you mean `connections`?
      3 │ [target]
        ╰────
-      help: accepted: connections, ramp, settle, warmup, duration, drain,
-            deadline, poll_interval, hold, keep_alive, connect_timeout,
-            handshake_timeout, idle_timeout, reconnect, source_ips
+      help: accepted: connections, browsers, ramp, settle, warmup,
+            duration, drain, deadline, poll_interval, hold, keep_alive,
+            connect_timeout, handshake_timeout, idle_timeout, reconnect,
+            source_ips
     "##);
 }
 
@@ -1658,9 +1659,10 @@ fn an_unknown_key_in_a_flag() {
     $ pushmark run
       × --set load.conections=5: unknown key `conections` in [load]
       help: did you mean `connections`?
-            accepted: connections, ramp, settle, warmup, duration, drain,
-            deadline, poll_interval, hold, keep_alive, connect_timeout,
-            handshake_timeout, idle_timeout, reconnect, source_ips
+            accepted: connections, browsers, ramp, settle, warmup,
+            duration, drain, deadline, poll_interval, hold, keep_alive,
+            connect_timeout, handshake_timeout, idle_timeout, reconnect,
+            source_ips
     "##);
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bayeux, Delivery, Generator, Latency, LongPoll, Observed, Phase, Poll, Published, Server, VerdictState,
-    Wire,
+    Bayeux, Browser, Delivery, Generator, Latency, LongPoll, Observed, Phase, Poll, Published, Server,
+    VerdictState, Wire,
 };
 use crate::transport::Transport;
 
@@ -97,6 +97,9 @@ pub struct Arm {
     /// The end of a started server that did not hold; absent where it did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_words: Option<LastWords>,
+    /// Real browsers beside the crowd; absent where none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub browser: Option<Browser>,
 }
 
 /// How a server ended, and what it wrote last.

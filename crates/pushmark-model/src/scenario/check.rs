@@ -3,7 +3,7 @@
 use super::Scenario;
 use super::endpoints::{Compiler, Endpoints};
 use super::error::{ScenarioError, one_of};
-use super::load::Load;
+use super::load::{BROWSERS_MAX, Load};
 use super::publisher::{Publisher, PublisherMode};
 use super::subscriptions::SubscriptionsSpec;
 use super::target::Target;
@@ -167,6 +167,7 @@ pub(super) fn no_template(transport: Transport, offered: &[Transport]) -> Scenar
 fn load(load: &Load, errors: &mut Vec<ScenarioError>) {
     at_least_one("load.connections", load.connections, errors);
     at_most("load.connections", load.connections, CONNECTIONS_MAX, errors);
+    at_most("load.browsers", u64::from(load.browsers), u64::from(BROWSERS_MAX), errors);
     for (key, value) in [
         ("load.duration", load.duration),
         ("load.hold", load.hold),

@@ -6,12 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::text_or_table::{FromText, TextOr, read};
 use crate::units::{Nanos, PerSecond};
 
+/// Most browser clients of an arm: each is a process of about 100 MB.
+pub(super) const BROWSERS_MAX: u32 = 32;
+
 /// The crowd, the phases and how clients behave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Load {
     /// Connections of each arm. Default: 1000.
     pub connections: u64,
+    /// Real browser clients beside them, in a headless Chromium. Default: 0.
+    pub browsers: u32,
     /// How the crowd arrives. Default: 500 connections a second.
     pub ramp: RampSpec,
     /// Pause after the ramp; nothing is published. Default: 1s.
@@ -53,6 +58,7 @@ impl Default for Load {
     fn default() -> Load {
         Load {
             connections: 1_000,
+            browsers: 0,
             ramp: RampSpec::default(),
             settle: Nanos(1_000_000_000),
             warmup: Nanos(2_000_000_000),

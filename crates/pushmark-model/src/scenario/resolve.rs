@@ -238,6 +238,7 @@ fn arm(scenario: &Scenario) -> ArmPlan {
         subscribe: nowhere(),
         publish: None,
         connections: load.connections,
+        browsers: load.browsers,
         ramp,
         phases,
         deadline_ns: load.deadline.unwrap_or(load.drain).0,

@@ -8,6 +8,7 @@ use pushmark_proto::websocket::{Event, Opcode, encode};
 use super::bayeux::Carrier;
 use super::{Ending, Shard};
 use crate::connection::{Pending, Talk};
+use crate::options::Page;
 use crate::reply::Reply;
 use crate::request::{Intent, Refusal};
 use crate::stats::Counter;
@@ -109,7 +110,11 @@ impl Shard {
             Ok(intent) => intent,
             // A body that nobody asked for would be taken for the next request.
             Err(refusal) => {
-                return self.refuse(token, &refusal, keep_alive && head.body == BodyLength::None);
+                let keep_alive = keep_alive && head.body == BodyLength::None;
+                return match self.page(head) {
+                    Some(page) => self.answer(token, &Reply::page(page, keep_alive)),
+                    None => self.refuse(token, &refusal, keep_alive),
+                };
             }
         };
         if head.body == BodyLength::None {
@@ -137,6 +142,12 @@ impl Shard {
         if head.body == BodyLength::Sized(0) {
             self.body_arrived(token, &mut &mut [][..]);
         }
+    }
+
+    /// The page that a request asks for, if there is one.
+    fn page(&self, head: &RequestHead<'_>) -> Option<Page> {
+        let pages = &self.shared.options.pages;
+        pages.iter().find(|page| head.method == "GET" && page.path == head.path()).copied()
     }
 
     /// Takes what there is of a body off the input; whole, it completes its request.

@@ -46,6 +46,9 @@ pub struct RunArgs {
     /// The seed of everything drawn
     #[arg(long)]
     pub seed: Option<String>,
+    /// Real browser clients beside the crowd, in a headless Chromium
+    #[arg(long, value_name = "N")]
+    pub browser: Option<String>,
     /// Generator threads
     #[arg(long)]
     pub threads: Option<String>,
@@ -163,6 +166,7 @@ fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
     flag("-r", "publisher.rate", &args.rate);
     flag("-d", "load.duration", &args.duration);
     flag("-s", "publisher.size", &args.size);
+    flag("--browser", "load.browsers", &args.browser);
     flag("--seed", "seed", &args.seed);
     flag("--threads", "threads", &args.threads);
     flag("--stamp-sample", "stamp_sample", &args.stamp_sample);

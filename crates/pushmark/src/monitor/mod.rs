@@ -22,7 +22,7 @@ pub use clock_watch::ClockWatch;
 pub use host::{HostUse, TcpUse};
 pub use process::{ProcessUse, ThreadUse};
 pub use snapshot::{Peaks, Sample, Snapshot};
-use tree::Tree;
+pub(crate) use tree::Tree;
 
 /// Time between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;

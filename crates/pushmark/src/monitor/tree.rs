@@ -16,7 +16,7 @@ const PROCESSES_MAX: usize = 4_096;
 
 /// A followed process tree.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     root: i32,
     alone: bool,
     page_bytes: u64,
@@ -29,7 +29,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Follows `root` and its descendants; `None` if there is no such process.
-    pub(super) fn new(root: i32) -> Option<Tree> {
+    pub(crate) fn new(root: i32) -> Option<Tree> {
         let mut tree = Tree::alone(root)?;
         tree.alone = false;
         Some(tree)
@@ -54,7 +54,7 @@ impl Tree {
     }
 
     /// Reads every process; the sum never loses what an ended one used.
-    pub(super) fn read(&mut self) -> ProcessUse {
+    pub(crate) fn read(&mut self) -> ProcessUse {
         if !self.alone {
             self.find_members();
         }

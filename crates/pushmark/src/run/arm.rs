@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::gather::{self, Gathered};
 use crate::monitor::figures::{self, CrowdPoint};
 use crate::monitor::{Monitor, Snapshot};
+use crate::probes::Probes;
 use crate::progress::{Live, Progress};
 use crate::server::logs::KeptFile;
 use crate::verdict::{self, Facts};
@@ -84,6 +85,9 @@ pub(super) fn drive(
 ) -> Result<ArmDone, Broken> {
     let unreachable = |error| Broken { exit: Exit::Unreachable, error };
     let internal = |error: anyhow::Error| Broken { exit: Exit::Internal, error };
+    // Before the target: what the browser does as it starts is over when that comes up.
+    let mut probes =
+        Probes::open(plan, &setup.generator_cpus).map_err(|error| Broken { exit: Exit::Refused, error })?;
     let mut up = setup.target.bring_up(plan, &setup.server_cpus).map_err(unreachable)?;
     let monitor =
         Monitor::start(up.process.as_ref().map(|p| p.pid()), Clock::now).map_err(|e| internal(e.into()))?;
@@ -97,6 +101,9 @@ pub(super) fn drive(
     }
     let crew = Crew::start(shard_plans(plan, setup, &up, start_ns), &setup.generator_cpus)
         .map_err(|e| internal(e.into()))?;
+    if let Some(probes) = &mut probes {
+        probes.subscribe(plan, up.subscribe_to, up.port, start_ns);
+    }
     let mut gathered = Gathered::new(plan, setup.shards);
     let mut marks = Marks { start: Some(monitor.mark_with_pss()), ..Marks::default() };
     let mut watch = Watch { plan, place, start_ns, cleared: base.is_none(), server_ended: None };
@@ -118,6 +125,9 @@ pub(super) fn drive(
         watch.mark(now_ns, &monitor, &mut marks);
         watch.clear_emitters(now_ns, base.as_deref());
         watch.look_after(&mut up);
+        if let Some(probes) = &mut probes {
+            probes.turn(now_ns);
+        }
         progress.update(now_ns, &watch.live(now_ns, &gathered));
         if stopped.is_none() && setup.signals.stopped().is_some() {
             stopped = setup.signals.stopped();
@@ -141,6 +151,9 @@ pub(super) fn drive(
     let stopped_ns = stopped.map(|_| Clock::now());
     crew.join().map_err(|e| internal(anyhow::anyhow!(e)))?;
     marks.end = Some(monitor.mark_with_pss());
+    if let Some(probes) = &mut probes {
+        probes.finish();
+    }
     // Asked before it is stopped: its own word.
     let says = setup.target.stats(up.port);
     let ended = watch.server_ended.take();
@@ -155,6 +168,7 @@ pub(super) fn drive(
     if let Some(server) = &mut arm.server {
         server.ready_us = up.ready_us;
     }
+    arm.browser = probes.map(|probes| probes.figures(plan, &arm));
     let facts = facts(plan, &marks, &gathered, stopped_ns.map(|at| at.saturating_sub(start_ns)), ended);
     arm.outcome = verdict::outcome(&arm, &facts);
     arm.last_words =
@@ -377,6 +391,7 @@ fn figures_of(
         phases: gather::phases(&plan.phases),
         server_says: says,
         last_words: None,
+        browser: None,
     }
 }
 

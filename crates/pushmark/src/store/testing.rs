@@ -46,6 +46,7 @@ pub(crate) fn run(id: &str) -> Run {
         ],
         server_says: None,
         last_words: None,
+        browser: None,
     };
     Run {
         schema: SCHEMA.into(),

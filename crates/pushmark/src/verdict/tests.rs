@@ -48,6 +48,7 @@ fn arm() -> Arm {
         phases: Vec::new(),
         server_says: None,
         last_words: None,
+        browser: None,
     }
 }
 

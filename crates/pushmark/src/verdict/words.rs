@@ -195,7 +195,7 @@ fn rate(per_s: f64) -> String {
     if per_s < 10.0 { format!("{per_s:.2}") } else { format!("{per_s:.0}") }
 }
 
-fn time(us: i64) -> String {
+pub(super) fn time(us: i64) -> String {
     match us {
         ..1_000 => format!("{us} µs"),
         1_000..1_000_000 => format!("{} ms", three(us as f64 / 1e3)),

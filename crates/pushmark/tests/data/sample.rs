@@ -286,6 +286,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             serde_json::json!({"published": PUBLICATIONS, "clock": "monotonic", "grain_us": 1}),
         ),
         last_words: None,
+        browser: None,
     };
     let windows = windows_of(&arm, &windows);
     (arm, windows)

@@ -1,0 +1,92 @@
+//! What a page is told: where and how to subscribe, as a client of the crowd does.
+
+use std::net::SocketAddr;
+
+use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::plan::{ArmPlan, Cursor};
+use pushmark_model::template::{Template, Values};
+use pushmark_model::transport::Transport;
+use serde_json::{Value, json};
+
+/// Stands in a URL where the page puts its cursor.
+const CURSOR: &str = "__cursor__";
+
+/// Why a browser cannot be a client of this arm.
+pub(super) fn refusal(plan: &ArmPlan) -> Option<String> {
+    let fetched = matches!(plan.transport, Transport::Poll | Transport::LongPoll | Transport::Stream);
+    if !plan.subscribe.headers.is_empty() && !fetched && plan.transport != Transport::Bayeux {
+        return Some(format!("a page cannot send header fields over {}", plan.transport));
+    }
+    if plan.subscribe.bayeux.as_ref().is_some_and(|bayeux| bayeux.acknowledge) {
+        return Some("the page's Bayeux client has no acknowledge extension".to_owned());
+    }
+    if plan.transport == Transport::Poll && (plan.poll.adaptive.is_some() || plan.poll.jitter > 0.0) {
+        return Some("the page polls at a fixed interval".to_owned());
+    }
+    None
+}
+
+/// Whether each answer costs a request: its way through the browser is another than a frame's.
+pub(super) fn asks_again(transport: Transport) -> bool {
+    matches!(transport, Transport::Poll | Transport::LongPoll | Transport::Bayeux)
+}
+
+/// The channels of probe `number` of so many: those of a member of the crowd, spread over it.
+pub(super) fn channels(plan: &ArmPlan, number: usize) -> Vec<u32> {
+    let member = plan.connections * number as u64 / u64::from(plan.browsers.max(1));
+    plan.channels_of(member)
+}
+
+/// The whole instruction for probe `number`.
+pub(super) fn subscribe(plan: &ArmPlan, number: usize, at: SocketAddr, port: u16) -> Value {
+    let names: Vec<String> = channels(plan, number).iter().map(|&c| plan.channel_name(c)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let of = &plan.subscribe;
+    let values = Values {
+        channels: &names,
+        // After those of the crowd: no two clients are one.
+        client: plan.connections + number as u64,
+        fields: plan.clients.as_ref(),
+        cursor: CURSOR,
+        hold_ms: plan.hold_ns / 1_000_000,
+        port,
+        message: &[],
+    };
+    let fill = |template: &Template| template.render_text(&values);
+    let socket = matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket);
+    let scheme = if socket { "ws" } else { "http" };
+    let host = if of.host.contains(':') { format!("[{}]", of.host) } else { of.host.clone() };
+    let subprotocols: Vec<&str> =
+        of.subprotocol.split(',').map(str::trim).filter(|s| !s.is_empty()).collect();
+    let bayeux = |name: &&str| -> String {
+        let values = Values { channels: std::slice::from_ref(name), ..values };
+        of.bayeux.as_ref().map_or(String::new(), |bayeux| bayeux.channel.render_text(&values))
+    };
+    let phase = Draw::new(plan.seed, Purpose::PollPhase, values.client).unit();
+    json!({
+        "transport": plan.transport.name(),
+        "url": format!("{scheme}://{host}:{}{}", at.port(), fill(&of.path)),
+        "channels": names.iter().map(bayeux).collect::<Vec<_>>(),
+        "headers": of.headers.iter().map(|(name, value)| (name.clone(), fill(value).into()))
+            .collect::<serde_json::Map<String, Value>>(),
+        "cookies": of.cookies && of.bayeux.is_none(),
+        "subprotocols": subprotocols,
+        "after_open": of.after_open.iter().map(fill).collect::<Vec<_>>(),
+        "ready": of.ready,
+        "every": of.every.iter().map(|e| json!({ "after_ms": e.after_ns / 1_000_000, "send": e.send }))
+            .collect::<Vec<_>>(),
+        "answer": of.answer.iter().map(|a| json!({ "on": a.on, "send": a.send })).collect::<Vec<_>>(),
+        "cursor": match &of.cursor {
+            Cursor::None => Value::Null,
+            Cursor::Header(name) => json!({ "header": name }),
+            Cursor::Json(pointer) => json!({ "json": pointer }),
+        },
+        "requests": asks_again(plan.transport),
+        "poll": {
+            "interval_ms": plan.poll.interval_ns as f64 / 1e6,
+            "phase_ms": if plan.poll.random_phase { phase * plan.poll.interval_ns as f64 / 1e6 } else { 0.0 },
+            "after_answer": plan.poll.after_answer,
+            "conditional": plan.poll.conditional,
+        },
+    })
+}

@@ -1,0 +1,93 @@
+//! The browser: where it is, and how it is started so that it disturbs little and forgets all.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::exit::{Ending, Exit};
+use crate::server::logs::Logs;
+use crate::server::needs::in_path;
+use crate::server::process::{Process, Start};
+
+/// Names a browser that is not in PATH, or is to be preferred.
+pub const VARIABLE: &str = "PUSHMARK_CHROMIUM";
+
+/// What it is called by those who ship it.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// Headless, alone, without what it does for its user in the background, and with pages that
+/// nobody looks at kept as awake as others.
+const FLAGS: [&str; 17] = [
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-breakpad",
+    "--no-proxy-server",
+    "--mute-audio",
+    "--disable-popup-blocking",
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
+];
+
+/// Finds it.
+///
+/// # Errors
+/// A variable that names no file (2), and no browser on this machine (4).
+pub fn find() -> anyhow::Result<PathBuf> {
+    if let Some(named) = std::env::var_os(VARIABLE) {
+        let path = PathBuf::from(named);
+        let found = if path.components().count() > 1 {
+            path.is_file().then(|| path.clone())
+        } else {
+            path.to_str().and_then(in_path)
+        };
+        let text = format!("{VARIABLE}={}: no such program", path.display());
+        return found.ok_or_else(|| Ending::error(Exit::Usage, text));
+    }
+    NAMES.into_iter().find_map(in_path).ok_or_else(|| {
+        let text = format!(
+            "no browser for load.browsers: looked for {} in PATH; install chromium, or name one in {VARIABLE}",
+            NAMES.join(", ")
+        );
+        Ending::error(Exit::Refused, text)
+    })
+}
+
+/// Starts it on a page, in a profile that is gone with it. `readable` lets pages read any server,
+/// whatever it allows: for this profile alone.
+pub(super) fn start(url: &str, readable: bool, cpus: &[u32]) -> anyhow::Result<Process> {
+    let logs = Logs::new("browser").context("cannot write to the temporary folder")?;
+    let home = logs.folder().join("profile");
+    let mut command = vec![find()?.display().to_string()];
+    command.extend(FLAGS.map(str::to_owned));
+    if rustix::process::geteuid().is_root() {
+        // It refuses to start as root with its sandbox.
+        command.push("--no-sandbox".to_owned());
+    }
+    if readable {
+        command.push("--disable-web-security".to_owned());
+    }
+    command.push(format!("--user-data-dir={}", home.display()));
+    command.push(url.to_owned());
+    let home_at = |name: &str| (name.into(), home.clone().into_os_string());
+    let start = Start {
+        name: "the browser".to_owned(),
+        command,
+        variables: ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"].map(home_at).to_vec(),
+        cpus: cpus.to_vec(),
+        ..Start::default()
+    };
+    Process::start(&start, logs)
+}
+
+/// How long until every page has come up: a busy machine takes a while.
+pub(super) const UP_WITHIN: Duration = Duration::from_secs(60);

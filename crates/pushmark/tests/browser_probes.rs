@@ -1,0 +1,144 @@
+//! Real browsers beside a crowd: they hear all of it, say the same as the synthetic clients, and a
+//! browser that is wrong about the time is found out. Needs chromium.
+
+mod tool;
+
+use pushmark::server::needs::in_path;
+use serde_json::Value;
+use tool::{Tool, arms, have, number, whole};
+
+const BROWSERS: f64 = 2.0;
+
+fn chromium() -> bool {
+    have(in_path("chromium").is_some(), "chromium")
+}
+
+/// Fifty clients and two browsers, for a few seconds.
+fn scenario(transports: &str, more_target: &str) -> String {
+    format!(
+        "transports = [{transports}]\n[target]\nserver = \"builtin\"\n{more_target}\n\
+         [load]\nconnections = 50\nbrowsers = 2\nramp = {{ rate = 200 }}\nsettle = \"1s\"\nwarmup = \"200ms\"\n\
+         duration = \"2s\"\ndrain = \"1s\"\n[publisher]\nrate = \"10/s\"\nsize = \"128B\"\n"
+    )
+}
+
+/// Every browser heard each of the 20 publications of the measure phase once.
+#[track_caller]
+fn heard_all(arm: &Value) {
+    let browser = &arm["browser"];
+    let per_browser = number(arm, "/published/due");
+    assert_eq!(per_browser, 20.0);
+    for (key, value) in [
+        ("asked", BROWSERS),
+        ("opened", BROWSERS),
+        ("intended", BROWSERS * per_browser),
+        ("deliveries", BROWSERS * per_browser),
+        ("missing", 0.0),
+        ("superseded", 0.0),
+        ("duplicate", 0.0),
+    ] {
+        assert_eq!(number(browser, &format!("/{key}")), value, "{} {key}: {browser:#}", arm["transport"]);
+    }
+    assert_eq!(number(browser, "/latency/negative"), 0.0, "{browser:#}");
+    assert!(number(browser, "/clock/bound_us") < 20_000.0, "{browser:#}");
+    assert!(number(browser, "/cpu_us") > 0.0);
+    assert!(browser["agent"].as_str().is_some_and(|agent| agent.contains("Chrome")), "{browser:#}");
+}
+
+fn codes(run: &Value) -> Vec<&str> {
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    reasons.iter().filter_map(|reason| reason["code"].as_str()).collect()
+}
+
+#[test]
+fn browsers_in_a_crowd_hear_what_it_hears_and_when_it_does() {
+    if !chromium() {
+        return;
+    }
+    let tool = Tool::new();
+    for transport in ["sse", "websocket", "long-poll"] {
+        // Counts hold at once; that both are on time takes a machine with a core to spare.
+        let agreed = (0..3).any(|start| {
+            let out = format!("{transport}-{start}");
+            tool.write("scenario.toml", &scenario(&format!("\"{transport}\""), ""));
+            let ended = tool.run(&["run", "scenario.toml", "-q", "-o", &out]);
+            assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
+            let run = tool.run_json(&out);
+            let arm = &arms(&run)[0];
+            whole(arm);
+            heard_all(arm);
+            assert_eq!(arm["browser"]["web_security_off"], transport != "websocket");
+            let agreement = &arm["browser"]["agreement"];
+            let parts: f64 =
+                agreement["parts"].as_object().expect("parts").values().filter_map(Value::as_f64).sum();
+            assert_eq!(number(agreement, "/bound_us"), parts);
+            assert_eq!(agreement["ok"] == false, codes(&run).contains(&"browser_disagrees"));
+            agreement["ok"] == true
+        });
+        assert!(agreed, "{transport}: never within the bound");
+    }
+}
+
+#[test]
+fn a_server_200_ms_late_is_200_ms_late_for_both() {
+    if !chromium() {
+        return;
+    }
+    let tool = Tool::new();
+    let run = tool.measure(&scenario("\"sse\"", "args = [\"--delay\", \"200ms\"]"), &[]);
+    let arm = &arms(&run)[0];
+    heard_all(arm);
+    for at in ["/delivery/latency/p50_us", "/browser/latency/p50_us"] {
+        let p50_us = number(arm, at);
+        assert!((200_000.0..260_000.0).contains(&p50_us), "{at}: {p50_us}");
+    }
+}
+
+#[test]
+fn a_browser_whose_clock_is_wrong_is_found_out() {
+    if !chromium() {
+        return;
+    }
+    let tool = Tool::new();
+    // Its page notes everything 400 ms too late; the exchanges are right.
+    let script = "#!/bin/sh\nn=$#\nfor word; do\n  shift\n  n=$((n - 1))\n\
+                  [ $n -gt 0 ] || word=\"$word?planted_ms=400\"\n  set -- \"$@\" \"$word\"\ndone\nexec chromium \"$@\"\n";
+    let wrapper = tool.write("wrong-clock", script);
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
+    tool.write("scenario.toml", &scenario("\"websocket\"", ""));
+    let mut command = tool.command(&["run", "scenario.toml", "-o", "out"]);
+    command.env("PUSHMARK_CHROMIUM", &wrapper);
+    let ended = tool::end(command);
+    assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
+    let run = tool.run_json("out");
+    let arm = &arms(&run)[0];
+    heard_all(arm);
+    assert_eq!(arm["browser"]["agreement"]["ok"], false);
+    let off_us = number(arm, "/browser/agreement/p50_difference_us");
+    assert!((390_000.0..600_000.0).contains(&off_us), "{off_us}");
+    assert!(codes(&run).contains(&"browser_disagrees"), "{:#}", run["verdict"]);
+    assert!(ended.out.contains("browsers differ from the synthetic clients"), "{}", ended.out);
+}
+
+#[test]
+fn a_machine_without_a_browser_refuses_and_says_what_to_do() {
+    let tool = Tool::new();
+    tool.write("scenario.toml", &scenario("\"sse\"", ""));
+    let run = |variable: (&str, &str)| {
+        let mut command = tool.command(&["run", "scenario.toml", "-o", "out"]);
+        command.env_remove("PUSHMARK_CHROMIUM").env(variable.0, variable.1);
+        tool::end(command)
+    };
+    run(("PATH", "/nowhere")).expect(4).says(&["no browser", "install chromium", "PUSHMARK_CHROMIUM"]);
+    run(("PUSHMARK_CHROMIUM", "/nowhere/chromium")).expect(2).says(&["/nowhere/chromium: no such program"]);
+    // One that cannot come up is told with what it wrote.
+    run(("PUSHMARK_CHROMIUM", "/bin/false")).expect(4).says(&["the browser ended (exit 1)"]);
+    assert!(!tool.path("out").exists());
+}
+
+#[test]
+fn more_browsers_than_a_machine_holds_are_a_mistake() {
+    let tool = Tool::new();
+    tool.run(&["run", "-t", "sse", "--browser", "33"]).expect(2).says(&["load.browsers", "32"]);
+}
