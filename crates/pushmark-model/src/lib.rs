@@ -17,6 +17,7 @@
 //! | [`Run`](run::Run) | the kept result of one case |
 //! | generator, agent | pushmark's own side; one generator process |
 
+pub mod compare;
 pub mod draw;
 pub mod frame;
 pub mod histogram;
@@ -26,6 +27,7 @@ pub mod record;
 pub mod run;
 pub mod scenario;
 pub mod schedule;
+pub mod search;
 pub mod stamp;
 pub mod stats;
 pub mod suite;

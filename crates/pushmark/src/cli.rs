@@ -25,6 +25,8 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Render the report again, of one run or several
     Report(cmd::report::ReportArgs),
+    /// Compare two results, or two sets of starts
+    Compare(cmd::compare::CompareArgs),
     /// Start the built-in push server
     Serve(Box<cmd::serve::ServeArgs>),
     /// Look at this machine: what it can hold, and what would disturb a measurement
@@ -57,6 +59,7 @@ impl Cli {
             Command::Suite(args) => cmd::suite::run(&args),
             Command::Check(args) => cmd::check::run(&args),
             Command::Report(args) => cmd::report::run(&args),
+            Command::Compare(args) => cmd::compare::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),
             Command::Selftest(args) => cmd::selftest::run(&args),

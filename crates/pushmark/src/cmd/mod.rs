@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 pub mod check;
+pub mod compare;
 pub mod doctor;
 pub mod output;
 pub mod report;

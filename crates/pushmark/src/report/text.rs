@@ -74,7 +74,7 @@ impl Pen {
         self.with(anstyle::Style::new().bold(), text)
     }
 
-    fn dim(&self, text: &str) -> String {
+    pub(crate) fn dim(&self, text: &str) -> String {
         self.with(anstyle::Style::new().dimmed(), text)
     }
 
@@ -90,7 +90,7 @@ impl Pen {
     }
 
     /// Column 1 and 2 of an arm's line: its doubt, nothing if it is valid.
-    fn gutter(&self, state: VerdictState) -> String {
+    pub(crate) fn gutter(&self, state: VerdictState) -> String {
         match state {
             VerdictState::Valid => "  ".into(),
             doubt => format!("{} ", self.state(doubt, glyph(doubt))),
