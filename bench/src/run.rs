@@ -119,6 +119,7 @@ pub(crate) fn measure(
             shards: 1,
             start_ns,
             subscribe_to: server.address,
+            half: None,
             publish_to: None,
             port: server.address.port(),
         },

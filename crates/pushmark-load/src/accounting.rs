@@ -150,6 +150,11 @@ impl Accounting {
         }
     }
 
+    /// The measure phase has other bounds; both lie ahead of what was due so far, or are unchanged.
+    pub(crate) fn measures(&mut self, measure_ns: (Nanos, Nanos)) {
+        self.measure_ns = measure_ns;
+    }
+
     /// Whether an instant is counted.
     pub(crate) fn in_measure(&self, instant_ns: Nanos) -> bool {
         (self.measure_ns.0..self.measure_ns.1).contains(&instant_ns)
@@ -348,6 +353,19 @@ impl Accounting {
             self.ledger.received(stamp.channel, sequence, due_ns, stamp.sent_us * 1_000, received_ns);
         }
         Receipt::New
+    }
+
+    /// A state that is held already was received again: part of the trip times of all receipts.
+    pub(crate) fn again(&mut self, stamp: &Stamp, received_ns: Nanos) {
+        let due_ns = stamp.due_us * 1_000;
+        if self.in_measure(due_ns) {
+            self.record.times.again.record_ns(due_ns, received_ns);
+        }
+    }
+
+    /// Publications that a connection knows of by the newest states it was shown.
+    pub(crate) fn known(&self, connection: u32) -> u64 {
+        self.of(connection).iter().map(|s| u64::from(s.top)).sum()
     }
 
     /// Measure begins or ends: ages held across the bound are cut there.

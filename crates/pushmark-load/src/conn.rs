@@ -3,6 +3,7 @@
 //! Between messages it owns no buffer: those of a line are empty vectors unless a message is
 //! split over two reads or a write did not fit, and a second line is boxed while it is open.
 
+use pushmark_model::refresh::Refresh;
 use pushmark_model::stamp::Scanner;
 use pushmark_net::{Link, Nanos};
 use pushmark_proto::client::{Client, Config, Lane};
@@ -41,6 +42,8 @@ pub(crate) struct Line {
     /// Bytes that did not fit into the socket.
     pub(crate) out: Vec<u8>,
     pub(crate) scanner: Scanner,
+    /// The present message, where its content is checked.
+    pub(crate) checked: Option<Box<Vec<u8>>>,
     /// The search for the target's own timestamp in the present message.
     pub(crate) own_stamp: Option<Box<Scan>>,
     /// When patience ends.
@@ -75,6 +78,7 @@ impl Default for Line {
             carry: Vec::new(),
             out: Vec::new(),
             scanner: Scanner::default(),
+            checked: None,
             own_stamp: None,
             give_up_ns: NEVER,
             newest_sent_us: 0,
@@ -92,7 +96,8 @@ impl Default for Line {
     }
 }
 
-/// The second line of a Bayeux client, and what it is there for.
+/// The second line of a client that has one, and what it is there for: the commands of a Bayeux
+/// session, or polls beside a push connection.
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub(crate) line: Line,
@@ -104,6 +109,17 @@ pub(crate) struct Side {
     pub(crate) idle_since_ns: Nanos,
     /// It waits for its turn to open.
     pub(crate) queued: bool,
+    /// The client that polls beside a push connection; while its line is at hand, the other one.
+    poller: Option<Box<Client>>,
+    /// States that a poll showed first, newest first (channel, sequence).
+    pub(crate) found: Vec<(u32, u32)>,
+}
+
+impl Side {
+    /// It is there for polls.
+    pub(crate) fn polls(&self) -> bool {
+        self.poller.is_some()
+    }
 }
 
 /// One client.
@@ -125,7 +141,7 @@ pub(crate) struct Conn {
     /// When it polls, or tries again, next.
     pub(crate) next_ns: Nanos,
     /// Present gap between polls (adaptive polling changes it).
-    pub(crate) interval_ns: Nanos,
+    pub(crate) refresh: Refresh,
     /// Its number in the plan.
     pub(crate) number: u32,
     /// Connections so far.
@@ -155,7 +171,7 @@ impl Conn {
             asked_ns: 0,
             heard_ns: 0,
             next_ns: NEVER,
-            interval_ns: 0,
+            refresh: Refresh::default(),
             number,
             generations: 0,
             retry_ms: 0,
@@ -179,9 +195,28 @@ impl Conn {
             }
             let side = self.side.as_mut().expect("just made");
             std::mem::swap(&mut self.line, &mut side.line);
+            if let Some(poller) = &mut side.poller {
+                std::mem::swap(&mut self.client, poller);
+            }
             self.lane = lane;
         }
         before
+    }
+
+    /// It polls beside its push connection, over a second line.
+    pub(crate) fn add_poller(&mut self, config: &Config, seed: u64) {
+        let generation = self.next_generation();
+        let side = self.side.get_or_insert_default();
+        side.line.generation = generation;
+        side.poller = Some(Box::new(Client::new(config, seed)));
+    }
+
+    /// The lane at hand as its client knows it: one that polls beside another has a single one.
+    pub(crate) fn client_lane(&self) -> Lane {
+        match &self.side {
+            Some(side) if side.poller.is_some() => Lane::Connect,
+            _ => self.lane,
+        }
     }
 
     /// The token of the connection at hand.
@@ -195,7 +230,7 @@ impl Conn {
 
     /// The connection at hand is gone; the session stays.
     pub(crate) fn forget_link(&mut self) -> Option<Link> {
-        self.client.lane_lost(self.lane);
+        self.client.lane_lost(self.client_lane());
         let (generation, phase) = (self.next_generation(), self.line.phase);
         let newest_sent_us = self.line.newest_sent_us;
         let line = Line { generation, phase, newest_sent_us, ..Line::default() };

@@ -21,4 +21,4 @@ mod testing;
 mod token;
 mod trouble;
 
-pub use shard::{Sink, run_shard};
+pub use shard::{Orders, Sink, run_shard};

@@ -153,6 +153,54 @@ impl Requests {
     }
 }
 
+/// What a feed says: no allocation a message.
+impl Requests {
+    /// Appends the upgrade of a feed's connection.
+    pub(crate) fn feed_request(
+        &mut self,
+        arm: &ArmPlan,
+        config: &Config,
+        client: &mut Client,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(publish) = &arm.publish else { return };
+        let values = Values { port: self.port, ..Values::default() };
+        self.path.clear();
+        publish.path.render(&values, &mut self.path);
+        self.headers.clear();
+        render_headers(&publish.headers, &values, &mut self.headers);
+        let request = Request {
+            method: "GET",
+            target: text(&self.path),
+            authority: &self.publish_authority,
+            headers: text(&self.headers),
+            body: &[],
+        };
+        client.write_request(config, &request, out);
+    }
+
+    /// The text that publishes a message.
+    pub(crate) fn feed_text(&mut self, arm: &ArmPlan, channel: u32, message: &[u8]) -> &[u8] {
+        self.body.clear();
+        if let Some(publish) = &arm.publish {
+            let names = [self.names[channel as usize].as_str()];
+            let values = Values { channels: &names, port: self.port, message, ..Values::default() };
+            publish.body.render(&values, &mut self.body);
+        }
+        &self.body
+    }
+
+    /// A text that a feed sends once it is open.
+    pub(crate) fn feed_fill(&mut self, arm: &ArmPlan, template: &Template) -> &[u8] {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let values =
+            Values { channels: &names, fields: arm.clients.as_ref(), port: self.port, ..Values::default() };
+        self.body.clear();
+        template.render(&values, &mut self.body);
+        &self.body
+    }
+}
+
 /// The rules of this arm's conversations.
 pub(crate) fn config(arm: &ArmPlan) -> Config {
     let mut config = Config::new(match arm.transport {

@@ -8,18 +8,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::plan::{Mode, ShardPlan};
 use pushmark_model::record::Record;
 use pushmark_model::schedule::Schedule;
+use pushmark_model::steer::Steer;
 use pushmark_net::{Clock, Nanos, Poller, Wheel, set_timer_slack_1ns};
 use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
-use crate::crowd::Seconds;
+use crate::crowd::{Safety, Seconds};
 use crate::look::Look;
 use crate::publisher::{Desk, Job, Publisher};
 use crate::requests::{self, Requests};
@@ -37,6 +37,18 @@ impl<F: FnMut(Box<Record>) -> Box<Record>> Sink for F {
     }
 }
 
+/// Where orders come from: the next one, if there is one. Asked in every turn, so it must not wait.
+pub trait Orders {
+    /// The next order.
+    fn next(&mut self) -> Option<Steer>;
+}
+
+impl<F: FnMut() -> Option<Steer>> Orders for F {
+    fn next(&mut self) -> Option<Steer> {
+        self()
+    }
+}
+
 /// Bytes read at once. Larger reads share the cost of a wake-up; 64 KiB fit a core's cache.
 const READ_MAX: usize = 64 << 10;
 /// Room in front for the bytes a connection kept: an incomplete head at most.
@@ -49,6 +61,18 @@ const SWEEP_NS: Nanos = 50_000_000;
 const SECOND_NS: Nanos = 1_000_000_000;
 /// What was due at the very end may still be sent so long.
 const LAST_SENDS_NS: Nanos = 100_000_000;
+
+/// The bounds at which ages are cut and counting turns, in order.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    MeasureStarts,
+    MeasureEnds,
+    LastSends,
+}
+
+impl Bound {
+    const ALL: [Bound; 3] = [Bound::MeasureStarts, Bound::MeasureEnds, Bound::LastSends];
+}
 
 /// One thread's part of an arm.
 pub(crate) struct Shard {
@@ -74,6 +98,8 @@ pub(crate) struct Shard {
     pub(crate) connected: u64,
     pub(crate) in_measure: bool,
     pub(crate) seconds: Seconds,
+    /// Polls beside push connections.
+    pub(crate) safety: Option<Safety>,
     publisher: Option<Publisher>,
     schedules: Vec<Schedule>,
     due: BinaryHeap<Reverse<(Nanos, u32)>>,
@@ -81,17 +107,21 @@ pub(crate) struct Shard {
     members: Vec<Vec<Option<u32>>>,
     started: usize,
     swept: usize,
+    /// How many of the bounds are behind us.
+    crossed: usize,
 }
 
-/// Drives one shard until the arm ends or `stop` is set. Records go to `sink` each second.
+/// Drives one shard until the arm ends, by its plan or by an order. Records go to `sink` each
+/// second.
 ///
 /// # Errors
-/// Only where the loop itself cannot run (no epoll): everything else is counted.
-pub fn run_shard(plan: ShardPlan, stop: &AtomicBool, sink: &mut impl Sink) -> io::Result<()> {
+/// Only where the loop itself cannot run (no epoll), or an order came too late to be obeyed:
+/// everything else is counted.
+pub fn run_shard(plan: ShardPlan, orders: &mut impl Orders, sink: &mut impl Sink) -> io::Result<()> {
     // Without it the kernel may delay our timers by 50 µs.
     let _ = set_timer_slack_1ns();
     let mut shard = Shard::new(plan)?;
-    shard.run(stop, sink)
+    shard.run(orders, sink)
 }
 
 impl Shard {
@@ -143,38 +173,34 @@ impl Shard {
             heads_seen: false,
             connected: 0,
             in_measure: false,
+            safety: Safety::of(&plan),
             seconds: Seconds::new(arm.second_connections_max().div_ceil(u64::from(plan.shards))),
             publisher,
             schedules,
             due,
             started: 0,
             swept: 0,
+            crossed: 0,
             plan,
         })
     }
 
-    fn run(&mut self, stop: &AtomicBool, sink: &mut impl Sink) -> io::Result<()> {
-        let phases = self.plan.arm.phases;
+    fn run(&mut self, orders: &mut impl Orders, sink: &mut impl Sink) -> io::Result<()> {
         let start_ns = self.plan.start_ns;
-        let end_ns = start_ns + phases.end_ns();
-        let measure_start_ns = start_ns + phases.measure_start_ns();
-        let measure_end_ns = start_ns + phases.measure_end_ns();
-        let last_send_ns = measure_end_ns + LAST_SENDS_NS;
         let mut second = 0;
         let mut next_sweep_ns = start_ns + SWEEP_NS;
-        // The bounds at which ages are cut and counting turns, in order.
-        let mut bounds = [measure_start_ns, measure_end_ns, last_send_ns].into_iter().peekable();
         let mut expired = Vec::new();
         let mut look = Look::new(Clock::now());
 
         loop {
+            let end_ns = start_ns + self.plan.arm.phases.end_ns();
             let interval_end_ns = start_ns + (second + 1) * SECOND_NS;
             let next_ns = [
                 Some(interval_end_ns.min(end_ns).min(next_sweep_ns)),
                 self.wheel.next_ns(),
                 self.due.peek().map(|Reverse((at_ns, _))| *at_ns),
                 self.next_start_ns(),
-                bounds.peek().copied(),
+                self.next_bound().map(|(_, at_ns)| at_ns),
             ];
             let next_ns = next_ns.into_iter().flatten().min().expect("an interval always ends");
             let began_ns = Clock::now();
@@ -190,8 +216,9 @@ impl Shard {
             let full = batch.len() == pushmark_net::poller::BATCH_MAX;
             self.accounting.record.counts.turns_bounded += u64::from(full);
 
-            while bounds.peek().is_some_and(|&at_ns| at_ns <= self.now_ns) {
-                self.cross(bounds.next().expect("peeked"), (measure_start_ns, measure_end_ns));
+            let stopped = self.obey(orders)?;
+            while let Some((bound, at_ns)) = self.next_bound().filter(|(_, at_ns)| *at_ns <= self.now_ns) {
+                self.cross(bound, at_ns);
             }
             self.publish_due(self.now_ns);
             for ready in batch {
@@ -215,9 +242,9 @@ impl Shard {
                 next_sweep_ns = self.now_ns + SWEEP_NS;
                 self.sweep();
             }
-            let ends = self.now_ns >= end_ns || stop.load(Ordering::Relaxed);
+            let ends = stopped || self.now_ns >= start_ns + self.plan.arm.phases.end_ns();
             if ends {
-                self.finish(measure_end_ns);
+                self.finish();
             }
             if ends || self.now_ns >= interval_end_ns {
                 self.hand_over(second as u32, ends, sink);
@@ -229,18 +256,64 @@ impl Shard {
         }
     }
 
+    /// Does what it is told; whether the arm ends now.
+    fn obey(&mut self, orders: &mut impl Orders) -> io::Result<bool> {
+        while let Some(order) = orders.next() {
+            let Steer::Measure { from_ns, until_ns } = order else { return Ok(true) };
+            let start_ns = self.plan.start_ns;
+            let (from_ns, until_ns) = (start_ns + from_ns, start_ns + until_ns);
+            let before = self.measure_ns();
+            let moved = [(before.0, from_ns), (before.1, until_ns)].into_iter().filter(|(a, b)| a != b);
+            // What has been due meanwhile was counted for another phase.
+            if moved.into_iter().any(|(before, to)| before <= self.now_ns || to <= self.now_ns) {
+                return Err(io::Error::other("the bounds of measure were announced too late"));
+            }
+            self.plan.arm.phases.measure(from_ns - start_ns, until_ns - start_ns);
+            self.accounting.measures((from_ns, until_ns));
+            if let Some(publisher) = &mut self.publisher {
+                publisher.measures((from_ns, until_ns));
+            }
+            self.schedules.iter_mut().for_each(|schedule| schedule.end_at(until_ns - start_ns));
+        }
+        Ok(false)
+    }
+
+    /// Absolute bounds of the measure phase.
+    fn measure_ns(&self) -> (Nanos, Nanos) {
+        let (start_ns, phases) = (self.plan.start_ns, &self.plan.arm.phases);
+        (start_ns + phases.measure_start_ns(), start_ns + phases.measure_end_ns())
+    }
+
+    /// The bound that is crossed next, and when.
+    fn next_bound(&self) -> Option<(Bound, Nanos)> {
+        let bound = *Bound::ALL.get(self.crossed)?;
+        let (start_ns, end_ns) = self.measure_ns();
+        Some(match bound {
+            Bound::MeasureStarts => (bound, start_ns),
+            Bound::MeasureEnds => (bound, end_ns),
+            Bound::LastSends => (bound, end_ns + LAST_SENDS_NS),
+        })
+    }
+
     /// A bound of the phases is crossed.
-    fn cross(&mut self, at_ns: Nanos, (measure_start_ns, measure_end_ns): (Nanos, Nanos)) {
-        if at_ns == measure_start_ns {
-            self.in_measure = true;
-            self.accounting.cut_ages(at_ns, true);
-        } else if at_ns == measure_end_ns {
-            // Publications due before the end come first.
-            self.publish_due(at_ns);
-            self.in_measure = false;
-            self.accounting.cut_ages(at_ns, false);
-        } else if let Some(publisher) = &mut self.publisher {
-            publisher.stop(&mut self.accounting.record);
+    fn cross(&mut self, bound: Bound, at_ns: Nanos) {
+        self.crossed += 1;
+        match bound {
+            Bound::MeasureStarts => {
+                self.in_measure = true;
+                self.accounting.cut_ages(at_ns, true);
+            }
+            Bound::MeasureEnds => {
+                // Publications due before the end come first.
+                self.publish_due(at_ns);
+                self.in_measure = false;
+                self.accounting.cut_ages(at_ns, false);
+            }
+            Bound::LastSends => {
+                if let Some(publisher) = &mut self.publisher {
+                    publisher.stop(&mut self.accounting.record);
+                }
+            }
         }
     }
 
@@ -259,10 +332,12 @@ impl Shard {
 
     /// Publications due by `now_ns` get their provisional fates, and go out if they are ours.
     pub(crate) fn publish_due(&mut self, now_ns: Nanos) {
+        let mut published = false;
         while let Some(&Reverse((due_ns, channel))) = self.due.peek() {
             if due_ns > now_ns {
-                return;
+                break;
             }
+            published = true;
             self.due.pop();
             let elapsed_ns = now_ns - self.plan.start_ns;
             let schedule = &mut self.schedules[channel as usize];
@@ -287,6 +362,9 @@ impl Shard {
                 Some(Mode::Peer) => self.publish_as_peer(job),
                 _ => {}
             }
+        }
+        if published && let Some((publisher, mut desk)) = self.desk() {
+            publisher.flush(&mut desk);
         }
     }
 
@@ -313,9 +391,12 @@ impl Shard {
         Some((publisher, desk))
     }
 
+    /// When the next connection of the ramp is due. Nobody comes once measure is over: a crowd
+    /// that arrives during it may be told to end before it is whole.
     fn next_start_ns(&self) -> Option<Nanos> {
         let conn = self.crowd.get(self.started)?;
-        Some(self.plan.start_ns + self.plan.arm.ramp.due_ns(u64::from(conn.number)))
+        let due_ns = self.plan.start_ns + self.plan.arm.ramp.due_ns(u64::from(conn.number));
+        (due_ns < self.measure_ns().1).then_some(due_ns)
     }
 
     /// Connections whose turn in the ramp has come.
@@ -349,9 +430,9 @@ impl Shard {
     }
 
     /// The arm is over: sockets are counted and closed, observations ended.
-    fn finish(&mut self, measure_end_ns: Nanos) {
+    fn finish(&mut self) {
         if self.in_measure {
-            self.accounting.cut_ages(self.now_ns.min(measure_end_ns), false);
+            self.accounting.cut_ages(self.now_ns.min(self.measure_ns().1), false);
         }
         if let Some(publisher) = &mut self.publisher {
             publisher.stop(&mut self.accounting.record);

@@ -26,7 +26,7 @@ pub(crate) fn arm(transport: Transport, connections: u64) -> ArmPlan {
         "subscriptions": { "channels": 1, "per_connection": 1, "room_size": null, "names": [] },
         "publisher": PublisherPlan {
             mode: Mode::External, interval_ns: 1e8, arrivals: Arrivals::Constant, aligned: true, connections: 4,
-            size: Size::Fixed(128), count: None, timeout_ns: SECOND,
+            size: Size::Fixed(128), check: false, count: None, timeout_ns: SECOND, alone_ns: None,
         },
         "stamp_sample": 0, "sources": [], "latest_value": false,
     });

@@ -16,6 +16,8 @@ pub(crate) enum Owner {
     Next,
     /// Timer: a subscription without an answer is taken to stand.
     Settle,
+    /// Timer: a poll beside a push connection.
+    Safety,
     /// Timer: the n-th application heartbeat (at most eight a client).
     Every(u8),
 }
@@ -30,6 +32,7 @@ pub(crate) fn pack(owner: Owner, generation: u32, index: u32) -> u64 {
         Owner::Next => 2,
         Owner::Settle => 3,
         Owner::Side => 4,
+        Owner::Safety => 5,
         Owner::Every(n) => 8 + u64::from(n.min(HEARTBEATS_MAX - 1)),
     };
     owner << 60 | u64::from(generation & GENERATIONS) << 32 | u64::from(index)
@@ -43,6 +46,7 @@ pub(crate) fn unpack(token: u64) -> (Owner, u32, u32) {
         2 => Owner::Next,
         3 => Owner::Settle,
         4 => Owner::Side,
+        5 => Owner::Safety,
         n => Owner::Every((n & 7) as u8),
     };
     (owner, (token >> 32) as u32 & GENERATIONS, token as u32)
@@ -60,6 +64,7 @@ mod tests {
             Owner::Outlet,
             Owner::Next,
             Owner::Settle,
+            Owner::Safety,
             Owner::Every(0),
             Owner::Every(7),
         ] {

@@ -34,6 +34,8 @@ pub enum Purpose {
     Check,
     /// Ways to deal starts out to two sets.
     Permutation,
+    /// Padding of a publication whose content is checked.
+    Padding,
 }
 
 /// A generator for one purpose (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).

@@ -17,18 +17,24 @@
 //! | [`Run`](run::Run) | the kept result of one case |
 //! | generator, agent | pushmark's own side; one generator process |
 
+pub mod content;
 pub mod compare;
 pub mod draw;
+pub mod flood;
 pub mod frame;
 pub mod histogram;
+pub mod hybrid;
 pub mod metrics;
 pub mod plan;
 pub mod record;
+pub mod refresh;
 pub mod run;
 pub mod scenario;
 pub mod schedule;
 pub mod search;
 pub mod stamp;
+pub mod steady;
+pub mod steer;
 pub mod stats;
 pub mod suite;
 pub mod template;

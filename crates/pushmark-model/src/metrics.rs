@@ -9,7 +9,7 @@ use std::fmt;
 
 pub use better::Better;
 
-use crate::run::{Arm, Latency, Threshold};
+use crate::run::{Arm, Delivery, Hybrid, HybridHalf, Latency, Threshold};
 use crate::units::{Bytes, Nanos, PerSecond, RATE_ACCEPTED, SHARE_ACCEPTED, SIZE_ACCEPTED, parse_share};
 
 /// The unit a metric's value is in.
@@ -160,6 +160,15 @@ const FAMILIES: &[Family] = &[
     ("delivery.read_lag_stamped", "the same by kernel receive stamps, on a sample", |a| {
         a.delivery.as_ref()?.read_lag_stamped.as_ref()
     }),
+    ("trip", "received − due of all receipts, repetitions too; for a poll the age at every answer", |a| {
+        a.delivery.as_ref()?.trip.as_ref()
+    }),
+    ("hybrid.push.delivery", "received − due of those that were pushed to", |a| {
+        Some(&half(a, |h| h.push.as_ref())?.latency)
+    }),
+    ("hybrid.pull.delivery", "received − due of those that polled", |a| {
+        Some(&half(a, |h| h.pull.as_ref())?.latency)
+    }),
     ("delivery.spread.first", "first subscriber's received − due, broadcasts heard by all", |a| {
         Some(&a.delivery.as_ref()?.spread.as_ref()?.first)
     }),
@@ -254,6 +263,31 @@ const SCALARS: &[Scalar] = &[
     ("delivery.unstamped", Unit::Count, "messages without a stamp", |a| {
         count(a.delivery.as_ref()?.unstamped)
     }),
+    ("delivery.corrupt", Unit::Count, "messages whose content is not what was published", |a| {
+        count(a.delivery.as_ref()?.corrupt?)
+    }),
+    ("received.per_client", Unit::Count, "receipts of a client, repetitions too, mean", |a| {
+        let d = a.delivery.as_ref()?;
+        ratio(d.trip.as_ref()?.count as f64, a.connections.asked as f64)
+    }),
+    ("received.unique_per_client", Unit::Count, "publications that a client received, mean", |a| {
+        let d = a.delivery.as_ref()?;
+        ratio((d.delivered + d.late) as f64, a.connections.asked as f64)
+    }),
+    ("received.redundant_share", Unit::Ratio, "receipts that showed nothing new ÷ receipts", |a| {
+        let receipts = a.delivery.as_ref()?.trip.as_ref()?.count;
+        let redundant = match &a.poll {
+            Some(poll) => poll.redundant,
+            None => receipts.saturating_sub(a.delivery.as_ref()?.latency.count),
+        };
+        ratio(
+            redundant as f64,
+            match &a.poll {
+                Some(poll) => poll.requests as f64,
+                None => receipts as f64,
+            },
+        )
+    }),
     ("delivery.of_intended", Unit::Ratio, "delivered ÷ intended", |a| {
         let d = a.delivery.as_ref()?;
         ratio(d.delivered as f64, d.intended as f64)
@@ -261,6 +295,12 @@ const SCALARS: &[Scalar] = &[
     ("delivery.of_expected", Unit::Ratio, "delivered ÷ expected", |a| {
         let d = a.delivery.as_ref()?;
         ratio(d.delivered as f64, d.expected as f64)
+    }),
+    ("delivery.offered_per_s", Unit::PerSecond, "intended ÷ measure", |a| {
+        per_second(a, a.delivery.as_ref()?.intended)
+    }),
+    ("delivery.delivered_per_s", Unit::PerSecond, "delivered ÷ measure", |a| {
+        per_second(a, a.delivery.as_ref()?.delivered)
     }),
     ("delivery.backlog_per_s", Unit::PerSecond, "growth of the backlog; absent while it is stable", |a| {
         a.delivery.as_ref()?.backlog_per_s
@@ -309,7 +349,35 @@ const SCALARS: &[Scalar] = &[
     ("published.achieved_per_s", Unit::PerSecond, "publications achieved, over all channels", |a| {
         Some(a.published.as_ref()?.achieved_per_s)
     }),
+    ("ingest.published_per_s", Unit::PerSecond, "publications of the feed alone, heard by nobody", |a| {
+        let alone = a.ingest.as_ref()?;
+        ratio(alone.published as f64 * 1e6, alone.window_us as f64)
+    }),
+    (
+        "ingest.server_cpu_cores",
+        Unit::Ratio,
+        "CPU of the server under the feed alone, share of a core",
+        |a| {
+            let alone = a.ingest.as_ref()?;
+            ratio(alone.server_cpu_us as f64, alone.window_us as f64)
+        },
+    ),
+    (
+        "ingest.server_cpu_us_per_publication",
+        Unit::Micros,
+        "CPU of the server under the feed alone ÷ publications",
+        |a| {
+            let alone = a.ingest.as_ref()?;
+            ratio(alone.server_cpu_us as f64, alone.published as f64)
+        },
+    ),
     ("poll.requests", Unit::Count, "polls sent", |a| count(a.poll.as_ref()?.requests)),
+    ("poll.requests_per_s", Unit::PerSecond, "polls sent ÷ measure", |a| {
+        per_second(a, a.poll.as_ref()?.requests)
+    }),
+    ("poll.interval_mean", Unit::Micros, "time between two polls of a client, mean", |a| {
+        a.poll.as_ref()?.interval_mean_us
+    }),
     ("poll.redundant", Unit::Count, "answers that showed nothing new", |a| count(a.poll.as_ref()?.redundant)),
     ("poll.redundant_share", Unit::Ratio, "redundant ÷ requests", |a| {
         let p = a.poll.as_ref()?;
@@ -324,10 +392,48 @@ const SCALARS: &[Scalar] = &[
     ("poll.overruns", Unit::Count, "polls whose predecessor was still unanswered", |a| {
         count(a.poll.as_ref()?.overruns)
     }),
+    ("hybrid.push.missing", Unit::Count, "missing among those that were pushed to", |a| {
+        count(half(a, |h| h.push.as_ref())?.missing)
+    }),
+    ("hybrid.pull.superseded", Unit::Count, "states that those that polled were never shown", |a| {
+        count(half(a, |h| h.pull.as_ref())?.superseded)
+    }),
+    ("hybrid.push.age_of_information.mean", Unit::Micros, "mean age of what the pushed hold", |a| {
+        Some(half(a, |h| h.push.as_ref())?.age_of_information.as_ref()?.mean_us)
+    }),
+    ("hybrid.pull.age_of_information.mean", Unit::Micros, "mean age of what the polling hold", |a| {
+        Some(half(a, |h| h.pull.as_ref())?.age_of_information.as_ref()?.mean_us)
+    }),
+    ("hybrid.safety.requests", Unit::Count, "polls beside a push connection", |a| {
+        count(a.hybrid.as_ref()?.safety.as_ref()?.requests)
+    }),
+    ("hybrid.safety.found", Unit::Count, "states that such a poll showed before the push did", |a| {
+        count(a.hybrid.as_ref()?.safety.as_ref()?.found)
+    }),
+    ("hybrid.safety.overtaken", Unit::Count, "of them those that the push brought later", |a| {
+        count(a.hybrid.as_ref()?.safety.as_ref()?.overtaken)
+    }),
+    ("hybrid.safety.repaired", Unit::Count, "of them those that the push never brought", |a| {
+        count(a.hybrid.as_ref()?.safety.as_ref()?.repaired)
+    }),
     ("long_poll.answers", Unit::Count, "answers with news", |a| count(a.long_poll.as_ref()?.answers)),
     ("long_poll.timeouts", Unit::Count, "answers without news", |a| count(a.long_poll.as_ref()?.timeouts)),
+    ("long_poll.responses", Unit::Count, "answers of both kinds", |a| {
+        let l = a.long_poll.as_ref()?;
+        count(l.answers + l.timeouts)
+    }),
     ("long_poll.answers_per_s", Unit::PerSecond, "answers of both kinds", |a| {
         Some(a.long_poll.as_ref()?.answers_per_s)
+    }),
+    (
+        "long_poll.ceiling_per_s",
+        Unit::PerSecond,
+        "clients ÷ hold: what they can ask while nothing happens",
+        |a| Some(a.long_poll.as_ref()?.ceiling_per_s),
+    ),
+    ("long_poll.of_ceiling", Unit::Ratio, "answers a second ÷ that ceiling", |a| {
+        let l = a.long_poll.as_ref()?;
+        ratio(l.answers_per_s, l.ceiling_per_s)
     }),
     ("long_poll.missed_deaf", Unit::Count, "missing between two consecutive answers", |a| {
         count(a.long_poll.as_ref()?.missed_deaf)
@@ -397,6 +503,15 @@ const SCALARS: &[Scalar] = &[
     ("server.rss_bytes_peak", Unit::Bytes, "highest resident memory of the server", |a| {
         count(a.server.as_ref()?.rss_bytes_peak)
     }),
+    (
+        "server.rss_bytes_grown",
+        Unit::Bytes,
+        "highest resident memory above that before the first client",
+        |a| {
+            let server = a.server.as_ref()?;
+            count(server.rss_bytes_peak.saturating_sub(server.rss_bytes_start?))
+        },
+    ),
     ("server.rss_bytes_per_connection", Unit::Bytes, "slope of resident memory over connections", |a| {
         a.server.as_ref()?.rss_bytes_per_connection
     }),
@@ -405,6 +520,25 @@ const SCALARS: &[Scalar] = &[
     }),
     ("server.threads_max", Unit::Count, "most threads of the server", |a| {
         count(a.server.as_ref()?.threads_max)
+    }),
+    ("warmup.length", Unit::Micros, "how long warm-up was, where its end was looked for", |a| {
+        count(a.warmup.as_ref()?.length_us)
+    }),
+    ("flood.offered", Unit::Count, "connections that were due in a flood", |a| count(a.flood.as_ref()?.offered)),
+    ("flood.established", Unit::Count, "connections of a flood that got a first byte of response", |a| {
+        count(a.flood.as_ref()?.established)
+    }),
+    ("flood.connected_max", Unit::Count, "most clients of a flood subscribed at once", |a| {
+        count(a.flood.as_ref()?.connected_max)
+    }),
+    ("flood.served_max", Unit::Count, "most clients of a flood that heard one publication in time", |a| {
+        a.flood.as_ref()?.served_max.map(|n| n as f64)
+    }),
+    ("flood.counted_max", Unit::Count, "most clients of a flood by the server's own count", |a| {
+        a.flood.as_ref()?.counted_max.map(|n| n as f64)
+    }),
+    ("flood.declined_from", Unit::Count, "clients held when fewer came than were offered, for good", |a| {
+        a.flood.as_ref()?.declined_from.map(|n| n as f64)
     }),
     ("generator.cpu_us", Unit::Micros, "CPU of the generator during measure", |a| count(a.generator.cpu_us)),
     ("generator.busiest_core", Unit::Ratio, "busiest generator thread, share of a core", |a| {
@@ -429,6 +563,15 @@ const SCALARS: &[Scalar] = &[
     }),
     ("wire.measure_bytes_in", Unit::Bytes, "read during measure", |a| count(a.wire.measure_bytes_in)),
     ("wire.measure_bytes_out", Unit::Bytes, "written during measure", |a| count(a.wire.measure_bytes_out)),
+    ("wire.bytes_in_per_s", Unit::PerSecond, "bytes read during measure ÷ measure", |a| {
+        per_second(a, a.wire.measure_bytes_in)
+    }),
+    ("wire.measure_bytes", Unit::Bytes, "read and written during measure", |a| {
+        count(a.wire.measure_bytes_in + a.wire.measure_bytes_out)
+    }),
+    ("wire.segments", Unit::Count, "segments received and sent", |a| {
+        count(a.wire.segments_in? + a.wire.segments_out?)
+    }),
     ("wire.bytes_in_per_delivery", Unit::Bytes, "read during measure ÷ deliveries", |a| {
         ratio(a.wire.measure_bytes_in as f64, a.delivery.as_ref()?.delivered as f64)
     }),
@@ -439,6 +582,11 @@ const SCALARS: &[Scalar] = &[
         count(a.wire.listen_overflows?)
     }),
 ];
+
+/// The deliveries of one half of a crowd that pushes or pulls.
+fn half(arm: &Arm, of: fn(&Hybrid) -> Option<&HybridHalf>) -> Option<&Delivery> {
+    of(arm.hybrid.as_ref()?)?.delivery.as_ref()
+}
 
 /// All metrics, in the order of the documentation.
 pub fn all() -> Vec<Metric> {
@@ -486,6 +634,12 @@ fn count(value: u64) -> Option<f64> {
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
+}
+
+/// Over the measure phase.
+fn per_second(arm: &Arm, count: u64) -> Option<f64> {
+    let measure = arm.phases.iter().find(|phase| phase.name == "measure")?;
+    ratio(count as f64 * 1e6, measure.end_us.saturating_sub(measure.start_us) as f64)
 }
 
 /// Connect times exist only if something connected.
@@ -670,6 +824,7 @@ mod tests {
             delivery: Some(Delivery { intended: 2_000, delivered: 1_999, latency, ..Delivery::default() }),
             observed: None,
             poll: None,
+            hybrid: None,
             long_poll: None,
             bayeux: None,
             published: None,
@@ -680,8 +835,11 @@ mod tests {
             wire: Wire::default(),
             phases: vec![],
             server_says: None,
+            ingest: None,
             last_words: None,
             browser: None,
+            warmup: None,
+            flood: None,
         }
     }
 

@@ -8,7 +8,12 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use crate::draw::{Draw, Purpose};
+use crate::flood::FloodPlan;
+use crate::hybrid::Hybrid;
+pub use crate::hybrid::{Half, Sides};
+use crate::refresh::Adaptive;
 use crate::schedule::{Arrivals, Ramp, Schedule};
+use crate::steady::SteadyPlan;
 use crate::template::{ClientFields, Template};
 use crate::transport::Transport;
 
@@ -52,12 +57,21 @@ pub struct ArmPlan {
     pub browsers: u32,
     /// How it arrives.
     pub ramp: Ramp,
-    /// The phases, from the arm's start.
+    /// The phases, from the arm's start. Where warm-up is detected, and in a flood, the longest.
     pub phases: Phases,
+    /// Warm-up ends with a steady state; absent: after its time.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub steady: Option<SteadyPlan>,
+    /// The crowd is a flood, which ends where the server's limit is met.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub flood: Option<FloodPlan>,
     /// A delivery later than this after due is late.
     pub deadline_ns: u64,
     /// How pollers poll.
     pub poll: PollPlan,
+    /// Who of the crowd pulls, where the others push.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hybrid: Option<Hybrid>,
     /// Longest a long poll is held.
     pub hold_ns: u64,
     /// Whether a connection carries more than one answer.
@@ -179,8 +193,29 @@ pub struct Publish {
     pub path: Template,
     /// Header lines.
     pub headers: Vec<(String, Template)>,
-    /// Body with `{message}`.
+    /// Body, or WebSocket text, with `{message}`.
     pub body: Template,
+    /// What they go over.
+    #[serde(default)]
+    pub over: Over,
+}
+
+/// What publications from outside go over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Over {
+    /// A request each, over a pool of connections.
+    #[default]
+    Post,
+    /// Persistent WebSockets, a text message each.
+    WebSocket {
+        /// Subprotocol to offer; empty: none.
+        subprotocol: String,
+        /// Messages sent after open.
+        after_open: Vec<Template>,
+        /// Text that says that the feed may begin; absent: the 101.
+        ready: Option<String>,
+    },
 }
 
 /// Lengths of the phases.
@@ -215,6 +250,12 @@ impl Phases {
     pub fn end_ns(&self) -> u64 {
         self.measure_end_ns() + self.drain_ns
     }
+    /// Gives the measure phase other bounds, as a [`Steer`](crate::steer::Steer) demands: warm-up
+    /// lasts until it begins, and drain as long as before.
+    pub fn measure(&mut self, from_ns: u64, until_ns: u64) {
+        self.warmup_ns = from_ns.saturating_sub(self.warmup_start_ns());
+        self.measure_ns = until_ns.saturating_sub(from_ns);
+    }
     /// Names, starts and ends, in order, ns from the arm's start.
     pub fn spans(&self) -> [(&'static str, u64, u64); 5] {
         let (settle, warmup) = (self.ramp_ns, self.warmup_start_ns());
@@ -242,8 +283,8 @@ pub struct PollPlan {
     pub random_phase: bool,
     /// Send If-None-Match.
     pub conditional: bool,
-    /// The interval follows the news: halved after an answer with news, doubled after one without, within these bounds.
-    pub adaptive: Option<(u64, u64)>,
+    /// The interval follows the news.
+    pub adaptive: Option<Adaptive>,
 }
 
 /// What a lost client does.
@@ -285,14 +326,20 @@ pub struct PublisherPlan {
     pub arrivals: Arrivals,
     /// Channels start together instead of at seeded phases.
     pub aligned: bool,
-    /// Most publisher connections (external).
+    /// Publisher connections (external): the most of a pool, or exactly so many WebSockets.
     pub connections: u32,
     /// Payload sizes.
     pub size: Size,
+    /// Padding is drawn for each publication and compared on receipt.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub check: bool,
     /// Publications a channel; absent: until measure ends.
     pub count: Option<u64>,
     /// A publication without an answer for so long has failed.
     pub timeout_ns: u64,
+    /// How long the feed goes on after the crowd has left; absent: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_ns: Option<u64>,
 }
 
 /// Who publishes.
@@ -348,6 +395,18 @@ pub struct TargetStamp {
 }
 
 impl ArmPlan {
+    /// What the shards drive: the arm, or its two halves in turn, where each client is of one.
+    pub fn halves(&self) -> Vec<(Option<Half>, ArmPlan)> {
+        match &self.hybrid {
+            Some(hybrid) if hybrid.sides.splits() => {
+                let pull =
+                    ArmPlan { transport: Transport::Poll, subscribe: hybrid.poll.clone(), ..self.clone() };
+                vec![(Some(Half::Push), self.clone()), (Some(Half::Pull), pull)]
+            }
+            _ => vec![(None, self.clone())],
+        }
+    }
+
     /// The channels of a connection, ascending.
     pub fn channels_of(&self, connection: u64) -> Vec<u32> {
         let s = &self.subscriptions;
@@ -361,12 +420,15 @@ impl ArmPlan {
         }
     }
 
-    /// Most second connections that Bayeux clients may have open at once: peers publish over them
-    /// while their first holds a connect. A share of the crowd, so that it does not need twice the
+    /// Most second connections that clients may have open at once: all of them where each polls
+    /// beside its push connection. Bayeux peers publish over theirs
+    /// while their first holds a connect: a share of the crowd, so that it does not need twice the
     /// descriptors; who finds none waits.
     pub fn second_connections_max(&self) -> u64 {
         let peers = self.publisher.as_ref().is_some_and(|p| p.mode == Mode::Peer);
+        let polls_besides = self.hybrid.as_ref().is_some_and(|h| h.sides.safety_ns().is_some());
         match self.transport {
+            _ if polls_besides => self.connections,
             Transport::Bayeux if peers => (self.connections / 8).max(64).min(self.connections),
             _ => 0,
         }
@@ -424,6 +486,9 @@ pub struct ShardPlan {
     pub start_ns: u64,
     /// Where subscribers connect (resolved before the run).
     pub subscribe_to: SocketAddr,
+    /// The half of a crowd that pushes or pulls; absent: all of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub half: Option<Half>,
     /// Where publications go.
     pub publish_to: Option<SocketAddr>,
     /// The port of a started server, for templates.
@@ -434,13 +499,21 @@ impl ShardPlan {
     /// The connections of this shard, ascending: a seeded deal of the crowd, so that neither
     /// order of arrival nor rooms line up with threads. Every connection is in exactly one shard.
     pub fn connections(&self) -> Vec<u64> {
-        if self.shards == 1 {
-            return (0..self.arm.connections).collect();
+        let all = 0..self.arm.connections;
+        // Each half has as many shards as the other.
+        let (mut order, shards): (Vec<u64>, u32) = match (self.half, &self.arm.hybrid) {
+            (Some(half), Some(hybrid)) => {
+                let is_of = |n: &u64| hybrid.sides.half_of(*n, self.arm.connections) == half;
+                (all.filter(is_of).collect(), self.shards / 2)
+            }
+            _ => (all.collect(), self.shards),
+        };
+        if shards == 1 {
+            return order;
         }
-        let mut order: Vec<u64> = (0..self.arm.connections).collect();
         Draw::new(self.arm.seed, Purpose::Shard, 0).shuffle(&mut order);
         let mut mine: Vec<u64> =
-            order.into_iter().skip(self.shard as usize).step_by(self.shards as usize).collect();
+            order.into_iter().skip((self.shard % shards) as usize).step_by(shards as usize).collect();
         mine.sort_unstable();
         mine
     }
@@ -484,6 +557,8 @@ pub(crate) mod tests {
             browsers: 0,
             ramp: Ramp { steps: vec![RampStep { to: 100, over_ns: 1_000 }] },
             phases: Phases { ramp_ns: 1, settle_ns: 2, warmup_ns: 3, measure_ns: 4, drain_ns: 5 },
+            steady: None,
+            flood: None,
             deadline_ns: 5,
             poll: PollPlan {
                 interval_ns: 1_000_000_000,
@@ -493,6 +568,7 @@ pub(crate) mod tests {
                 conditional: false,
                 adaptive: None,
             },
+            hybrid: None,
             hold_ns: 1,
             keep_alive: true,
             connect_timeout_ns: 1,
@@ -511,7 +587,16 @@ pub(crate) mod tests {
 
     fn shard(shard: u32, shards: u32) -> ShardPlan {
         let address = "127.0.0.1:1".parse().unwrap();
-        ShardPlan { arm: arm(), shard, shards, start_ns: 0, subscribe_to: address, publish_to: None, port: 1 }
+        ShardPlan {
+            arm: arm(),
+            shard,
+            shards,
+            start_ns: 0,
+            subscribe_to: address,
+            half: None,
+            publish_to: None,
+            port: 1,
+        }
     }
 
     #[test]
@@ -549,6 +634,14 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_measure_phase_that_is_moved_keeps_its_neighbours() {
+        let mut phases = arm().phases;
+        phases.measure(4, 6);
+        assert_eq!((phases.warmup_ns, phases.measure_start_ns(), phases.measure_end_ns()), (1, 4, 6));
+        assert_eq!(phases.end_ns(), 11, "drain as long as before");
+    }
+
+    #[test]
     fn drawn_sizes_stay_in_bounds_and_repeat() {
         let size = Size::Uniform(48, 60);
         let sizes: Vec<_> = (0..500).map(|n| size.of(1, 2, n)).collect();
@@ -565,8 +658,10 @@ pub(crate) mod tests {
             aligned: false,
             connections: 64,
             size: Size::Fixed(128),
+            check: false,
             count: None,
             timeout_ns: 1,
+            alone_ns: None,
         };
         let of = |transport, connections, publisher: Option<PublisherPlan>| {
             ArmPlan { transport, connections, publisher, ..arm() }.second_connections_max()

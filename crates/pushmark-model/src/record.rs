@@ -137,6 +137,11 @@ impl Sum for Bayeux {
         Bayeux::add(self, other);
     }
 }
+impl Sum for Safety {
+    fn add(&mut self, other: &Safety) {
+        Safety::add(self, other);
+    }
+}
 impl Sum for Distribution {
     fn add(&mut self, other: &Distribution) {
         self.merge(other);
@@ -255,8 +260,27 @@ sums! {
         age_area_us2: i128,
         /// Σ of time in which something was held, µs.
         age_time_us: i128,
+        /// Messages whose content is not what was published, all phases.
+        corrupt: u64,
         /// Of Bayeux clients.
         bayeux: Bayeux,
+        /// Of polls beside a push connection.
+        safety: Safety,
+    }
+}
+
+sums! {
+    /// Polls of clients that hold a push connection besides, measure.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Safety {
+        /// Polls sent.
+        polls: u64,
+        /// States that a poll showed first.
+        found: u64,
+        /// Of them those that the push brought later.
+        overtaken: u64,
+        /// Polls without an answer.
+        failed: u64,
     }
 }
 
@@ -327,6 +351,8 @@ sums! {
         publish_accept: Distribution,
         /// Age of the state at each poll answer, measure.
         age_at_receipt: Distribution,
+        /// received − due of what had been received before, measure; not of polls.
+        again: Distribution,
         /// Time-out answer − due time-out.
         hold_overshoot: Distribution,
         /// Answer received to next request written.

@@ -7,7 +7,10 @@ mod arm;
 mod browser;
 mod cost;
 mod delivery;
+mod hybrid;
+mod ingest;
 mod polling;
+mod steered;
 mod window;
 
 use std::collections::BTreeMap;
@@ -20,7 +23,10 @@ pub use arm::{Arm, Connect, Connections, LastWords, Outcome};
 pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
 pub use cost::{Generator, Server, Wire};
 pub use delivery::{AgeOfInformation, Delivery, Heat, Latency, Observed, Published, Spread};
+pub use hybrid::{Hybrid, HybridHalf, SafetyPolls};
+pub use ingest::Ingest;
 pub use polling::{Bayeux, BayeuxAdvice, LongPoll, Poll};
+pub use steered::{Flood, FloodEnd, FloodInterval, FloodLimit, WarmUp, WarmUpEnd};
 pub use window::Window;
 
 /// The schema of this file.

@@ -8,9 +8,14 @@ mod bayeux;
 mod check;
 mod endpoints;
 mod error;
+mod flood;
+mod feed;
+mod forgetful;
 mod load;
 mod plain;
 mod publisher;
+mod pull;
+mod ramp;
 mod resolve;
 mod secrets;
 mod source;
@@ -18,6 +23,7 @@ mod subscriptions;
 mod target;
 mod text_or_table;
 mod url;
+mod warmup;
 
 use std::collections::BTreeMap;
 
@@ -26,8 +32,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use endpoints::Endpoints;
 pub use error::{ScenarioError, nearest, one_of};
-pub use load::{Adaptive, Backoff, Load, Pace, Phase, Poll, RampSpec, RampStepSpec, ReconnectSpec};
-pub use publisher::{Publisher, PublisherMode};
+pub use feed::FeedTemplate;
+pub use flood::Flood;
+pub use load::{Backoff, Load, Pace, Phase, Poll, RampSpec, RampStepSpec, ReconnectSpec};
+pub use publisher::{Over, Publisher, PublisherMode};
+pub use pull::{Adaptive, AdaptiveRule, HybridSpec};
+pub(crate) use ramp::ramp_of;
 pub use resolve::{Context, resolve};
 pub use secrets::Secrets;
 pub use source::{Override, Source, read};
@@ -38,6 +48,7 @@ pub use target::{
     Target, TimeUnit,
 };
 pub use url::{TargetUrl, UrlError};
+pub use warmup::WarmUp;
 
 use crate::transport::Transport;
 
@@ -74,6 +85,9 @@ pub struct Scenario {
     /// What is published, by whom. Default: external at 10/s, unless the target has nowhere to publish: then it is only observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publisher: Option<Publisher>,
+    /// A flood in place of the crowd: connections at a fixed rate until the server has had enough. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flood: Option<Flood>,
     /// Bounds to keep on every arm, metric to bound: `"delivery.p99" = "< 50ms"`. A metric that is absent fails.
     pub thresholds: BTreeMap<String, String>,
 }
@@ -92,6 +106,7 @@ impl Default for Scenario {
             load: Load::default(),
             subscriptions: SubscriptionsSpec::default(),
             publisher: None,
+            flood: None,
             thresholds: BTreeMap::new(),
         }
     }

@@ -62,6 +62,11 @@ impl Schedule {
         schedule
     }
 
+    /// Ends it at another instant: what is due from then on is not.
+    pub fn end_at(&mut self, end_ns: u64) {
+        self.end_ns = end_ns;
+    }
+
     /// The next publication not yet taken: its number and due instant. `None` at the end.
     pub fn peek(&self) -> Option<(u64, u64)> {
         (self.next_index < self.count_max && self.next_ns < self.end_ns)
@@ -178,6 +183,14 @@ mod tests {
     #[test]
     fn count_ends_it_early() {
         assert_eq!(all(constant(0, Some(2))).len(), 2);
+    }
+
+    #[test]
+    fn an_end_that_comes_nearer_leaves_the_dues_before_it() {
+        let mut schedule = constant(0, None);
+        assert_eq!(schedule.take_due(1_050), Some((0, 1_000)));
+        schedule.end_at(1_250);
+        assert_eq!(all(schedule), [(1, 1_100), (2, 1_200)]);
     }
 
     #[test]

@@ -9,16 +9,18 @@ mod matrix;
 mod read;
 mod scale;
 mod source;
+mod study;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use figure::{Figure, FigureKind, Published, Study};
+pub use figure::{Figure, FigureKind, Published};
 pub use matrix::Cell;
 pub use read::SuiteFile;
 pub use scale::{CYCLES_MIN, Scale};
 pub use source::{Cooldown, Order};
+pub use study::{AnswerBy, Question, Study, Variable};
 
 /// The schema of this file.
 pub const SCHEMA: &str = "pushmark.suite/1";

@@ -98,7 +98,10 @@ impl Shard {
     /// It does not come back.
     fn gone(&mut self, index: u32) {
         self.crowd[index as usize].line.phase = Phase::Gone;
-        self.close_side(index);
+        // Polls beside a push are there for just this: that it is gone.
+        if self.safety.is_none() {
+            self.close_side(index);
+        }
     }
 
     /// Closes the connection as a client may at any time; the session goes on.
@@ -132,5 +135,6 @@ impl Shard {
         }
         self.close(index);
         self.gone(index);
+        self.close_side(index);
     }
 }

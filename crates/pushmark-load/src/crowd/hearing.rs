@@ -28,6 +28,8 @@ impl Shard {
         }
         let (mut stamps, mut news, mut newest_sent_us) =
             (conn.line.stamps, conn.line.news, conn.line.newest_sent_us);
+        // Seldom any, and then few: no allocation where there is none.
+        let mut repeated = Vec::new();
         let (first_stamp, more_stamps) = (&mut conn.line.first_stamp, &mut conn.line.more_stamps);
         conn.line.scanner.scan(bytes, |stamp: Stamp| {
             let id = (stamp.channel, stamp.sequence as u32);
@@ -44,7 +46,10 @@ impl Shard {
                     news = news.saturating_add(1);
                     newest_sent_us = newest_sent_us.max(stamp.sent_us);
                 }
-                Receipt::Again if !shows_again && !here => accounting.record.counts.duplicate += 1,
+                Receipt::Again if !shows_again && !here => {
+                    accounting.again(&stamp, *now_ns);
+                    repeated.push(stamp);
+                }
                 Receipt::Again | Receipt::Beyond | Receipt::Foreign => {}
             }
             stamps = stamps.saturating_add(1);
@@ -61,6 +66,11 @@ impl Shard {
         if streamed && stamps > 0 {
             conn.heard_ns = *now_ns;
             conn.line.stamps = 0;
+        }
+        for stamp in &repeated {
+            if !self.poll_was_first(index, stamp) {
+                self.accounting.record.counts.duplicate += 1;
+            }
         }
     }
 
@@ -139,7 +149,6 @@ impl Shard {
         conn.line.reused = true;
         conn.line.scanner.reset();
         conn.line.more_stamps = Vec::new();
-        let news = conn.line.news > 0;
         let reusable = conn.client.reusable() && self.plan.arm.keep_alive;
         if !reusable {
             self.close(index);
@@ -147,7 +156,7 @@ impl Shard {
         if long {
             self.ask_again(index);
         } else {
-            self.rest_until_next_poll(index, news);
+            self.rest_until_next_poll(index);
         }
     }
 }

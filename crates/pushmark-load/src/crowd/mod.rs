@@ -2,15 +2,18 @@
 //! A file for each; all are methods of the shard, which owns what they share.
 
 mod bayeux;
+mod content;
 mod ending;
 mod hearing;
 mod pacing;
 mod reading;
+mod safety;
 mod side;
 mod subscribing;
 mod writing;
 
 use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::refresh::Refresh;
 use pushmark_model::transport::Transport;
 use pushmark_net::{Interest, Link, Nanos, Ready, stamps};
 use pushmark_proto::client::Lane;
@@ -20,6 +23,7 @@ use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
 
+pub(crate) use safety::Safety;
 pub(crate) use side::Seconds;
 
 impl Shard {
@@ -32,7 +36,7 @@ impl Shard {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
         conn.due_ns = due_ns;
-        conn.interval_ns = arm.poll.interval_ns;
+        conn.refresh = Refresh::new(arm.poll.interval_ns);
         if arm.transport == Transport::Poll && !arm.poll.after_answer {
             // The grid of its polls begins at a phase of its own, so that no two beats lock.
             let phase = match arm.poll.random_phase {
@@ -42,6 +46,7 @@ impl Shard {
             conn.next_ns = due_ns + (phase * arm.poll.interval_ns as f64) as u64;
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }
+        self.safety_begins(index);
         self.connect(index);
     }
 

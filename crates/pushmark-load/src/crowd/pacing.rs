@@ -18,6 +18,7 @@ impl Shard {
             Owner::Next if conn.next_ns <= self.now_ns && conn.line.phase != Phase::Gone => {
                 self.next_due(index)
             }
+            Owner::Safety => self.safety_due(index),
             Owner::Settle if conn.line.generation == generation && !conn.subscribed => {
                 // A target that sends heads at once has not answered this one: it is not subscribed.
                 // A first long poll is held like any other only where it asks for no cursor.
@@ -62,8 +63,10 @@ impl Shard {
             let number = u64::from(conn.number) << 32 | u64::from(conn.line.generation);
             let mut jitter = Draw::new(self.plan.arm.seed ^ due_ns, Purpose::Jitter, number);
             let gap = match poll.jitter {
-                0.0 => conn.interval_ns,
-                share => (conn.interval_ns as f64 * (1.0 + share * (2.0 * jitter.unit() - 1.0))) as u64,
+                0.0 => conn.refresh.interval_ns,
+                share => {
+                    (conn.refresh.interval_ns as f64 * (1.0 + share * (2.0 * jitter.unit() - 1.0))) as u64
+                }
             };
             conn.next_ns = due_ns + gap.max(1);
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
@@ -92,15 +95,14 @@ impl Shard {
     }
 
     /// Polls on a grid have their timer already; the closed and adaptive kinds set it now.
-    pub(super) fn rest_until_next_poll(&mut self, index: u32, news: bool) {
+    pub(super) fn rest_until_next_poll(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
         let conn = &mut self.crowd[index as usize];
-        if let Some((min_ns, max_ns)) = poll.adaptive {
-            let next = if news { conn.interval_ns / 2 } else { conn.interval_ns * 2 };
-            conn.interval_ns = next.clamp(min_ns, max_ns);
+        if let Some(adaptive) = &poll.adaptive {
+            conn.refresh.answered(adaptive, self.accounting.known(index));
         }
         if poll.after_answer {
-            conn.next_ns = self.now_ns + conn.interval_ns;
+            conn.next_ns = self.now_ns + conn.refresh.interval_ns;
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }
     }

@@ -71,7 +71,7 @@ impl Shard {
         if !conn.line.answered {
             conn.line.answered = true;
             // Connected is the first byte of an answer: the kernel accepts before the server does.
-            if !conn.ever_subscribed {
+            if !conn.ever_subscribed && conn.lane == Lane::Connect {
                 record.times.connect.record_ns(conn.due_ns, self.now_ns);
             }
         }
@@ -109,7 +109,12 @@ impl Shard {
             (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
         loop {
             let conn = &mut self.crowd[index as usize];
-            match conn.client.handle_lane(&self.config, conn.lane, &mut input, &mut self.scratch) {
+            let config = match (&self.safety, conn.lane) {
+                (Some(safety), Lane::Command) => &safety.config,
+                _ => &self.config,
+            };
+            let lane = conn.client_lane();
+            match conn.client.handle_lane(config, lane, &mut input, &mut self.scratch) {
                 Ok(None) => break,
                 Ok(Some(event)) => {
                     let generation = conn.line.generation;
@@ -145,7 +150,12 @@ impl Shard {
             if conn.line.generation != generation {
                 return;
             }
-            match conn.client.handle_lane_eof(&self.config, conn.lane) {
+            let config = match (&self.safety, conn.lane) {
+                (Some(safety), Lane::Command) => &safety.config,
+                _ => &self.config,
+            };
+            let lane = conn.client_lane();
+            match conn.client.handle_lane_eof(config, lane) {
                 Ok(Some(event)) => self.event(index, event),
                 Ok(None) => return self.lost(index, "closed", "the target closed the connection"),
                 Err(failure) => return self.lost(index, failure.kind(), &failure.to_string()),
@@ -154,9 +164,18 @@ impl Shard {
     }
 
     pub(super) fn event(&mut self, index: u32, event: Event<'_>) {
+        if self.safety.is_some() && self.crowd[index as usize].lane == Lane::Command {
+            return self.safety_event(index, event);
+        }
         match event {
-            Event::Data(bytes) => self.data(index, bytes),
-            Event::MessageEnd => self.message_ended(index),
+            Event::Data(bytes) => {
+                self.keep_content(index, bytes);
+                self.data(index, bytes);
+            }
+            Event::MessageEnd => {
+                self.check_content(index);
+                self.message_ended(index);
+            }
             Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
             Event::Ready if self.transport().is_bayeux() => self.session_stands(index),
             Event::Ready => {

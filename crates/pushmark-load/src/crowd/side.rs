@@ -42,7 +42,7 @@ impl Seconds {
 impl Side {
     /// Neither open nor needed.
     pub(super) fn is_useless(&self) -> bool {
-        self.line.link.is_none() && self.jobs.is_empty() && !self.queued
+        self.line.link.is_none() && self.jobs.is_empty() && !self.queued && !self.polls()
     }
 }
 
@@ -59,7 +59,10 @@ impl Shard {
         let line = &mut self.crowd[index as usize].line;
         line.phase = Phase::Resting;
         line.give_up_ns = NEVER;
-        self.second_line_goes_on(index);
+        match self.safety {
+            Some(_) => self.safety_asks(index),
+            None => self.second_line_goes_on(index),
+        }
     }
 
     /// A publication of this client is due; its second line is at hand.
@@ -217,6 +220,9 @@ impl Shard {
     /// The second connection failed or was lost: so are the publications it carried, and where
     /// none could be made, those that waited for it.
     pub(super) fn side_lost(&mut self, index: u32, kind: &str, what: &str) {
+        if self.safety.is_some() {
+            return self.safety_lost(index, kind, what);
+        }
         let conn = &mut self.crowd[index as usize];
         let (phase, side) = (conn.line.phase, conn.side.as_mut().expect("turned to"));
         let unanswered = std::mem::take(&mut side.unanswered);
@@ -238,7 +244,10 @@ impl Shard {
 
     /// The client ends: so does its second connection.
     pub(super) fn close_side(&mut self, index: u32) {
-        if self.crowd[index as usize].side.is_some() {
+        if self.safety.is_some() {
+            self.on_lane(index, Lane::Command, |shard| shard.close(index));
+            self.crowd[index as usize].side = None;
+        } else if self.crowd[index as usize].side.is_some() {
             self.on_lane(index, Lane::Command, |shard| {
                 let side = shard.crowd[index as usize].side.as_mut().expect("turned to");
                 let jobs = std::mem::take(&mut side.jobs);

@@ -1,7 +1,8 @@
 //! Clients write: handshakes, requests, heartbeats, and what a peer publishes.
 
+use pushmark_model::content::draw_padding;
 use pushmark_model::plan::ArmPlan;
-use pushmark_model::stamp::{Stamp, write_payload};
+use pushmark_model::stamp::{STAMP_LEN, Stamp, write_payload};
 use pushmark_model::transport::Transport;
 use pushmark_net::{Clock, Interest, Nanos};
 use pushmark_proto::client::{Client, Lane};
@@ -174,6 +175,9 @@ impl Shard {
             sent_us: sent_ns / 1_000,
         };
         write_payload(&stamp, &mut payload);
+        if arm.publisher.as_ref().is_some_and(|p| p.check) {
+            draw_padding(arm.seed, &stamp, &mut payload[..size - STAMP_LEN]);
+        }
         counts.published_all += 1;
         counts.sent_in_measure += u64::from(self.in_measure);
         if job.measured {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bayeux, Browser, Delivery, Generator, Latency, LongPoll, Observed, Phase, Poll, Published, Server,
-    VerdictState, Wire,
+    Bayeux, Browser, Delivery, Flood, Generator, Hybrid, Ingest, Latency, LongPoll, Observed, Phase, Poll, Published,
+    Server, VerdictState, WarmUp, Wire,
 };
 use crate::transport::Transport;
 
@@ -67,6 +67,9 @@ pub struct Arm {
     /// Only for `poll`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub poll: Option<Poll>,
+    /// Only for a crowd that pushes and pulls.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hybrid: Option<Hybrid>,
     /// Only where requests are held: `long-poll` and `bayeux`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub long_poll: Option<LongPoll>,
@@ -76,6 +79,9 @@ pub struct Arm {
     /// Publications; absent in `observe`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub published: Option<Published>,
+    /// What the feed alone cost the server; only where it was asked for (`publisher.alone`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ingest: Option<Ingest>,
     /// The server's cost; absent when its process is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<Server>,
@@ -91,6 +97,12 @@ pub struct Arm {
     pub wire: Wire,
     /// Time of each phase of this arm as it was, from the arm's start.
     pub phases: Vec<Phase>,
+    /// How warm-up ended; only where its end was looked for (`load.warmup.detect`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warmup: Option<WarmUp>,
+    /// Where the flood ended; only for floods.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub flood: Option<Flood>,
     /// What the server says of itself (`/stats` at the end): its own word.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server_says: Option<serde_json::Value>,

@@ -37,10 +37,17 @@ pub struct Delivery {
     pub foreign: u64,
     /// Messages without a stamp.
     pub unstamped: u64,
+    /// Messages whose content is not what was published; absent where that is not checked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub corrupt: Option<u64>,
     /// received − due.
     pub latency: Latency,
     /// received − sent.
     pub from_sent: Latency,
+    /// received − due of all receipts, repetitions too (the push-against-pull study's trip time); for
+    /// a poll the age of the state at every answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trip: Option<Latency>,
     /// How long deliveries lay in the kernel before we read them: the bound from wake-ups.
     pub read_lag: Latency,
     /// Read lag by kernel receive stamps on a sample of connections; absent when off.

@@ -9,6 +9,9 @@ use super::Latency;
 pub struct Poll {
     /// Polls sent during measure.
     pub requests: u64,
+    /// Mean time between two polls of a client.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interval_mean_us: Option<f64>,
     /// Answers that showed nothing new (304 among them).
     pub redundant: u64,
     /// Of them answered 304.
@@ -17,7 +20,7 @@ pub struct Poll {
     pub skipped_states: u64,
     /// Polls whose predecessor was still unanswered when they were due.
     pub overruns: u64,
-    /// Age of the state at each answer (the push-against-pull study's trip time).
+    /// Age of the state at each answer (`delivery.trip`).
     pub age_at_receipt: Latency,
 }
 

@@ -16,6 +16,8 @@ pub struct Window {
     pub asked: u64,
     /// Connections subscribed at the end of the second.
     pub connected: u64,
+    /// Connections that got a first byte of response by its end.
+    pub established: u64,
     /// Connections lost unasked in this second.
     pub lost: u64,
     /// Connection attempts failed in this second.
@@ -38,6 +40,8 @@ pub struct Window {
     pub emit_duration_mean_us: Option<i64>,
     /// How many heard each measured publication due in this second, on average: the requests an emit cycle.
     pub receivers_per_publication: Option<f64>,
+    /// How many heard the last publication that was due by its end, in time: every channel's, on average a client.
+    pub served: Option<u64>,
     /// Bytes in.
     pub bytes_in: u64,
     /// Bytes out.
@@ -58,6 +62,8 @@ pub struct Window {
     pub softirq_us: Option<u64>,
     /// Server RSS.
     pub server_rss_bytes: Option<u64>,
+    /// Threads of the server.
+    pub server_threads: Option<u64>,
     /// CPU of the whole host, ours and everybody's, by ticks of 10 ms.
     pub host_cpu_us: Option<u64>,
     /// Memory of the whole host that was lately used (`Active` of `/proc/meminfo`).

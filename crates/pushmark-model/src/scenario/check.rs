@@ -11,16 +11,13 @@ use crate::metrics::{Expression, ExpressionError};
 use crate::schedule::Arrivals;
 use crate::stamp::{CHANNELS_MAX, STAMP_LEN};
 use crate::transport::Transport;
-use crate::units::{Bytes, DURATION_MAX_NS, Nanos, SizeRange};
+use crate::units::{Bytes, Nanos, SizeRange};
 
 /// Most connections of an arm: far above what one host can hold, far below overflow.
-const CONNECTIONS_MAX: u64 = 10_000_000;
+pub(super) const CONNECTIONS_MAX: u64 = 10_000_000;
 
 /// Largest payload.
 const SIZE_MAX: u64 = 16 << 20;
-
-/// Highest rate of a channel, per second: its interval is 1 µs.
-const RATE_MAX: f64 = 1e6;
 
 /// Most generator threads.
 const THREADS_MAX: u32 = 1_024;
@@ -31,13 +28,19 @@ pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
     top(scenario, &mut errors);
     target(scenario, &mut errors);
     load(&scenario.load, &mut errors);
+    super::pull::check(scenario, &mut errors);
     subscriptions(&scenario.subscriptions, scenario.load.connections, &mut errors);
     if let Some(p) = &scenario.publisher {
         publisher(p, &scenario.target, &mut errors);
     }
     if let Some(transports) = &scenario.transports {
         peers(scenario, transports, &mut errors);
+        checked(scenario, transports, &mut errors);
     }
+    if let Some(flood) = &scenario.flood {
+        super::flood::check(flood, &mut errors);
+    }
+    super::warmup::check(scenario, &mut errors);
     thresholds(scenario, &mut errors);
     errors
 }
@@ -97,6 +100,22 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
         }
         return;
     }
+    at_least_one("target.port", target.port.map_or(1, u64::from), errors);
+    if let Some(on) = target.log {
+        errors.push(
+            ScenarioError::at("target.log", "only servers that keep the contract switch their log when told")
+                .found(format!("{on}, and no server"))
+                .accepted("server = \"…\" of `pushmark servers list` beside it"),
+        );
+    }
+    if let (Some(port), None) = (target.port, &target.process) {
+        errors.push(
+            ScenarioError::at("target.port", "this is the port of a server that pushmark starts")
+                .found(format!("{port}, and nothing to start"))
+                .accepted("server = \"…\", or [target.process] with start = […]")
+                .help("where a running system is reached stands in its URLs, under [target.subscribe]"),
+        );
+    }
     if !target.flags.is_empty() {
         errors.push(
             ScenarioError::at("target.flags", "flags are those of a server's row")
@@ -128,7 +147,7 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
         compiler.subscribe(&format!("target.subscribe.{transport}"), transport, template);
     }
     if let Some(publish) = &endpoints.publish {
-        compiler.publish("target.publish", publish);
+        compiler.published(publish);
     }
     if let Some(process) = &target.process {
         if process.start.is_empty() {
@@ -178,76 +197,14 @@ fn load(load: &Load, errors: &mut Vec<ScenarioError>) {
     ] {
         above_zero(key, value, errors);
     }
-    ramp(load, errors);
+    super::ramp::check(load, errors);
     deadline(load, errors);
-    let poll = &load.poll_interval;
-    if !(0.0..1.0).contains(&poll.jitter) {
-        errors.push(
-            ScenarioError::at("load.poll_interval.jitter", "jitter is a share of the interval")
-                .found(poll.jitter)
-                .accepted("0 to below 1, such as 0.2"),
-        );
-    }
-    if let Some(adaptive) = poll.adaptive
-        && (adaptive.min.0 == 0 || adaptive.min > adaptive.max)
-    {
-        errors.push(
-            ScenarioError::at(
-                "load.poll_interval.adaptive",
-                "the bounds of an adaptive interval are no range",
-            )
-            .found(format!("min = \"{}\", max = \"{}\"", adaptive.min, adaptive.max))
-            .accepted("0 < min ≤ max"),
-        );
-    }
     let reconnect = &load.reconnect;
     if reconnect.base.0 == 0 || reconnect.base > reconnect.max {
         errors.push(
             ScenarioError::at("load.reconnect", "the bounds of the delay are no range")
                 .found(format!("base = \"{}\", max = \"{}\"", reconnect.base, reconnect.max))
                 .accepted("0 < base ≤ max"),
-        );
-    }
-}
-
-fn ramp(load: &Load, errors: &mut Vec<ScenarioError>) {
-    let ramp = &load.ramp;
-    if ramp.rate.is_some() && ramp.steps.is_some() {
-        errors.push(
-            ScenarioError::at("load.ramp", "the ramp has both a rate and steps")
-                .found("both")
-                .accepted("{ rate = 500 }, or { steps = [{ to = 2000, over = \"10s\" }] }"),
-        );
-        return;
-    }
-    if let Some(steps) = &ramp.steps {
-        let rises = steps.windows(2).all(|pair| pair[0].to <= pair[1].to);
-        let ends_at = steps.last().map(|step| step.to);
-        if !rises || ends_at != Some(load.connections) {
-            let list: Vec<String> = steps.iter().map(|step| step.to.to_string()).collect();
-            errors.push(
-                ScenarioError::at(
-                    "load.ramp.steps",
-                    format!("the steps do not rise to the {} connections of the load", load.connections),
-                )
-                .found(format!("to = {}", list.join(", ")))
-                .accepted("steps whose `to` never falls and ends at load.connections"),
-            );
-        }
-    }
-    let length_ns = super::resolve::ramp_of(load).length_ns();
-    if length_ns > DURATION_MAX_NS {
-        errors.push(
-            ScenarioError::at("load.ramp", "the ramp is longer than 1000h")
-                .found(ramp.rate.map_or("longer steps".to_owned(), |rate| rate.to_string()))
-                .accepted("a ramp of at most 1000h"),
-        );
-    } else if ramp.during && length_ns > load.duration.0 {
-        errors.push(
-            ScenarioError::at("load.ramp", "the ramp does not fit into the measure phase it runs in")
-                .found(format!("a ramp of {}", Nanos(length_ns)))
-                .accepted(format!("at most load.duration, {}", load.duration))
-                .help("ramp faster, measure longer, or leave `during` out"),
         );
     }
 }
@@ -353,20 +310,14 @@ fn names(s: &SubscriptionsSpec, channels: u64, errors: &mut Vec<ScenarioError>) 
 }
 
 fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
-    at_least_one("publisher.connections", u64::from(p.connections), errors);
+    at_least_one("publisher.connections", u64::from(p.connections()), errors);
+    super::feed::check(p, errors);
     above_zero("publisher.timeout", p.timeout, errors);
     if p.count == Some(0) {
         at_least_one("publisher.count", 0, errors);
     }
     size("publisher.size", p.size, errors);
-    if p.rate.0 > RATE_MAX {
-        errors.push(
-            ScenarioError::at("publisher.rate", "stamps and emitters count whole microseconds")
-                .found(p.rate)
-                .accepted("at most 1000000/s on a channel")
-                .help("spread a higher rate over more channels"),
-        );
-    }
+    super::publisher::check_rate(p, errors);
     if p.mode == PublisherMode::Emitter && p.arrivals == Arrivals::Poisson {
         errors.push(
             ScenarioError::at("publisher.arrivals", "an emitter publishes at a constant interval")
@@ -381,6 +332,13 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
                 .accepted("one size, or mode = \"external\""),
         );
     }
+    if p.mode == PublisherMode::Emitter && p.check {
+        errors.push(
+            ScenarioError::at("publisher.check", "an emitter does not know what the seed draws")
+                .found("true with mode = \"emitter\"")
+                .accepted("false, or mode = \"external\""),
+        );
+    }
     if target.subscribe.is_none() {
         return;
     }
@@ -392,6 +350,16 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
         ),
         PublisherMode::Emitter => errors.push(no_emitters("this target")),
         _ => {}
+    }
+}
+
+fn checked(scenario: &Scenario, transports: &[Transport], errors: &mut Vec<ScenarioError>) {
+    if scenario.publisher.as_ref().is_some_and(|p| p.check) && transports.contains(&Transport::Stream) {
+        errors.push(
+            ScenarioError::at("publisher.check", "a stream has no messages whose content could be checked")
+                .found("true with transports = [\"stream\"]")
+                .accepted("false, or other transports"),
+        );
     }
 }
 
@@ -467,20 +435,20 @@ fn thresholds(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     }
 }
 
-fn at_least_one(key: &str, value: u64, errors: &mut Vec<ScenarioError>) {
+pub(super) fn at_least_one(key: &str, value: u64, errors: &mut Vec<ScenarioError>) {
     if value == 0 {
         errors.push(ScenarioError::at(key, format!("`{key}` cannot be 0")).found(0).accepted("1 or more"));
     }
 }
 
-fn at_most(key: &str, value: u64, max: u64, errors: &mut Vec<ScenarioError>) {
+pub(super) fn at_most(key: &str, value: u64, max: u64, errors: &mut Vec<ScenarioError>) {
     if value > max {
         let error = ScenarioError::at(key, format!("`{key}` is more than pushmark plans for"));
         errors.push(error.found(value).accepted(format!("at most {max}")));
     }
 }
 
-fn above_zero(key: &str, value: Nanos, errors: &mut Vec<ScenarioError>) {
+pub(super) fn above_zero(key: &str, value: Nanos, errors: &mut Vec<ScenarioError>) {
     if value.0 == 0 {
         let error = ScenarioError::at(key, format!("`{key}` cannot be 0"));
         errors.push(error.found(value).accepted("a duration above zero"));

@@ -10,7 +10,7 @@ use super::error::ScenarioError;
 use super::target::{PublishTemplate, SubscribeSet, SubscribeTemplate};
 use super::url::{TargetUrl, UrlError};
 use super::{Scenario, Target};
-use crate::plan::{Answer, Cursor, Every, Publish, Subscribe};
+use crate::plan::{Answer, Cursor, Every, Over, Publish, Subscribe};
 use crate::template::{Place, Template};
 use crate::transport::Transport;
 
@@ -67,6 +67,8 @@ impl Compiler<'_> {
         template: &SubscribeTemplate,
     ) -> Option<Subscribe> {
         let before = self.errors.len();
+        let remembers = self.scenario.load.cursor || template.cursor.is_none();
+        let template = &if remembers { template.clone() } else { super::forgetful::forgetful(template) };
         let url_key = format!("{key}.url");
         let url = self.url(&url_key, &template.url, transport.is_websocket());
         let headers = self.headers(key, &template.headers);
@@ -137,6 +139,10 @@ impl Compiler<'_> {
     /// Where publications go.
     pub(super) fn publish(&mut self, key: &str, template: &PublishTemplate) -> Option<Publish> {
         let before = self.errors.len();
+        if template.url.is_empty() {
+            self.errors.push(super::feed::no_url(key, template.websocket.is_some()));
+            return None;
+        }
         let url = self.url(&format!("{key}.url"), &template.url, false);
         let headers = self.headers(key, &template.headers);
         let body = self.template(&format!("{key}.body"), &template.body);
@@ -148,35 +154,8 @@ impl Compiler<'_> {
             );
         }
         let (url, body) = (url?, body?);
-        let mut places: Vec<&Place> = url.path.places().chain(body.places()).collect();
-        places.extend(headers.iter().flat_map(|(_, value)| value.places()));
-        if !body.names(&Place::Message) && !url.path.names(&Place::Message) {
-            self.errors.push(
-                ScenarioError::at(format!("{key}.body"), "what is published must hold {message}")
-                    .found(format!("{:?}", template.body))
-                    .accepted("a template with {message}")
-                    .help("the stamp that measures a delivery is part of {message}"),
-            );
-        }
-        if self.channels() > 1 && !places.contains(&&Place::Channel) {
-            self.errors.push(
-                ScenarioError::at(
-                    format!("{key}.url"),
-                    format!("nothing says which of {} channels to publish on", self.channels()),
-                )
-                .found(format!("{:?}", template.url))
-                .accepted("{channel} in the URL, a header or the body"),
-            );
-        }
-        for place in [Place::Channels, Place::Cursor] {
-            self.refuse(
-                &format!("{key}.url"),
-                &places,
-                &place,
-                "a publication has none",
-                "{channel}, {message}",
-            );
-        }
+        let found = [("url", template.url.as_str()), ("body", template.body.as_str())];
+        self.publication_places(key, found, &url, &headers, &body);
         let publish = Publish {
             method: template.method.clone(),
             host: url.host,
@@ -185,8 +164,51 @@ impl Compiler<'_> {
             path: url.path,
             headers,
             body,
+            over: Over::Post,
         };
         (self.errors.len() == before).then_some(publish)
+    }
+
+    /// A publication names its message and, where there are several, its channel; `given` are the
+    /// keys and texts of where it goes and what it says.
+    pub(super) fn publication_places(
+        &mut self,
+        key: &str,
+        given: [(&str, &str); 2],
+        url: &TargetUrl,
+        headers: &[(String, Template)],
+        body: &Template,
+    ) {
+        let [(url_key, url_text), (body_key, body_text)] = given;
+        let mut places: Vec<&Place> = url.path.places().chain(body.places()).collect();
+        places.extend(headers.iter().flat_map(|(_, value)| value.places()));
+        if !body.names(&Place::Message) && !url.path.names(&Place::Message) {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.{body_key}"), "what is published must hold {message}")
+                    .found(format!("{body_text:?}"))
+                    .accepted("a template with {message}")
+                    .help("the stamp that measures a delivery is part of {message}"),
+            );
+        }
+        if self.channels() > 1 && !places.contains(&&Place::Channel) {
+            self.errors.push(
+                ScenarioError::at(
+                    format!("{key}.{url_key}"),
+                    format!("nothing says which of {} channels to publish on", self.channels()),
+                )
+                .found(format!("{url_text:?}"))
+                .accepted("{channel} in the URL, a header or the body"),
+            );
+        }
+        for place in [Place::Channels, Place::Cursor] {
+            self.refuse(
+                &format!("{key}.{url_key}"),
+                &places,
+                &place,
+                "a publication has none",
+                "{channel}, {message}",
+            );
+        }
     }
 
     /// A URL; errors go to its key.
@@ -243,7 +265,7 @@ impl Compiler<'_> {
     }
 
     /// The target's header lines with those of `own`, which win.
-    fn headers(&mut self, key: &str, own: &BTreeMap<String, String>) -> Vec<(String, Template)> {
+    pub(super) fn headers(&mut self, key: &str, own: &BTreeMap<String, String>) -> Vec<(String, Template)> {
         let shadowed = |name: &str| own.keys().any(|n| n.eq_ignore_ascii_case(name));
         let shared = self.scenario.target.headers.iter().filter(|(name, _)| !shadowed(name));
         let all: Vec<(String, &String, &String)> = shared

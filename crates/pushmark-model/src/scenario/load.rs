@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text_or_table::{FromText, TextOr, read};
+use super::pull::{Adaptive, HybridSpec};
+use super::text_or_table::{FromText, TextOr, read, read_option};
+use super::warmup::WarmUp;
 use crate::units::{Nanos, PerSecond};
 
 /// Most browser clients of an arm: each is a process of about 100 MB.
@@ -21,8 +23,10 @@ pub struct Load {
     pub ramp: RampSpec,
     /// Pause after the ramp; nothing is published. Default: 1s.
     pub settle: Nanos,
-    /// Published, not counted. Default: 2s.
-    pub warmup: Nanos,
+    /// Published, not counted: a length, or `{ detect = true, max = "60s" }`, which ends it with a steady state of the server. Default: 2s.
+    #[serde(deserialize_with = "read")]
+    #[schemars(with = "TextOr<WarmUp>")]
+    pub warmup: WarmUp,
     /// Published and counted. Default: 10s.
     pub duration: Nanos,
     /// Nothing new is due, late ones may still arrive. Default: 2s.
@@ -34,8 +38,13 @@ pub struct Load {
     #[serde(deserialize_with = "read")]
     #[schemars(with = "TextOr<Poll>")]
     pub poll_interval: Poll,
+    /// Clients that push and pull: `{ pull_share = 0.5 }`, `{ push_max = 300 }` or `{ safety_poll = "30s" }`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hybrid: Option<HybridSpec>,
     /// Longest a long poll is held. Default: 45s.
     pub hold: Nanos,
+    /// Long pollers say what they have seen, where the target can go on from there. Default: true.
+    pub cursor: bool,
     /// A connection carries more than one answer. Default: true.
     pub keep_alive: bool,
     /// Longest wait for a TCP connection. Default: 10s.
@@ -61,12 +70,14 @@ impl Default for Load {
             browsers: 0,
             ramp: RampSpec::default(),
             settle: Nanos(1_000_000_000),
-            warmup: Nanos(2_000_000_000),
+            warmup: WarmUp::of(Nanos(2_000_000_000)),
             duration: Nanos(10_000_000_000),
             drain: Nanos(2_000_000_000),
             deadline: None,
             poll_interval: Poll::default(),
+            hybrid: None,
             hold: Nanos(45_000_000_000),
+            cursor: true,
             keep_alive: true,
             connect_timeout: Nanos(10_000_000_000),
             handshake_timeout: Nanos(10_000_000_000),
@@ -77,13 +88,16 @@ impl Default for Load {
     }
 }
 
-/// How the crowd arrives: `{ rate = 500 }`, or `{ steps = [{ to = 2000, over = "10s" }] }`.
+/// How the crowd arrives: `{ rate = 500 }`, `{ over = "60s" }`, or `{ steps = [{ to = 2000, over = "10s" }] }`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RampSpec {
     /// Connections a second. Default: 500.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<PerSecond>,
+    /// The whole crowd within this time, however large it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Nanos>,
     /// Straight pieces in order; the last reaches `load.connections`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<RampStepSpec>>,
@@ -111,8 +125,9 @@ pub struct Poll {
     pub pace: Pace,
     /// Each gap is drawn from (1 − jitter) to (1 + jitter) × interval; 0 to 1. Default: 0.
     pub jitter: f64,
-    /// The interval follows the news: halved after an answer with news, doubled after one without.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The interval follows the news, and runs from the answer: `"ttr"`, `"halving"`, or a table. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option", default)]
+    #[schemars(with = "Option<TextOr<Adaptive>>")]
     pub adaptive: Option<Adaptive>,
     /// Where the first polls fall. Default: random.
     pub phase: Phase,
@@ -149,16 +164,6 @@ pub enum Pace {
     Fixed,
     /// The answer before: a closed loop, labelled as such.
     AfterAnswer,
-}
-
-/// Bounds of an adaptive interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Adaptive {
-    /// Shortest.
-    pub min: Nanos,
-    /// Longest.
-    pub max: Nanos,
 }
 
 /// Where things that repeat begin.

@@ -4,21 +4,19 @@ use super::Scenario;
 use super::check::{no_emitters, no_peer_text, no_template};
 use super::endpoints::{Compiler, Endpoints};
 use super::error::ScenarioError;
-use super::load::{Backoff, Load, Pace, Phase};
+use super::load::{Backoff, Load, Phase};
 use super::publisher::{Publisher, PublisherMode};
+use super::ramp::ramp_of;
 use super::target::SubscribeTemplate;
 use crate::draw::{Draw, Purpose};
 use crate::plan::{
-    ArmPlan, Mode, Phases, Plan, PollPlan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions,
+    ArmPlan, Mode, Phases, Plan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions,
     TargetStamp,
 };
-use crate::schedule::{Ramp, RampStep};
+use crate::schedule::RampStep;
 use crate::stamp::NONCES;
 use crate::template::{ClientFields, Place, Template};
 use crate::transport::Transport;
-
-/// Connections a second of a ramp that says nothing.
-const RAMP_RATE: f64 = 500.0;
 
 /// What a plan needs beside the scenario.
 #[derive(Clone, Debug)]
@@ -58,7 +56,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         _ => {}
     }
     let publish = match &endpoints.publish {
-        Some(template) if mode == Some(Mode::External) => compiler.publish("target.publish", template),
+        Some(template) if mode == Some(Mode::External) => compiler.publish_over(template),
         _ => None,
     };
     let mut arms = Vec::new();
@@ -74,8 +72,21 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
                 None => {}
             }
         }
+        let shared = arm(scenario, publisher.as_ref());
+        let steady =
+            super::warmup::plan(scenario, *transport, publisher.as_ref(), shared.subscriptions.channels);
+        let steady = match steady {
+            Ok(steady) => steady,
+            Err(error) => {
+                compiler.errors.push(error);
+                continue;
+            }
+        };
+        let Ok(hybrid) = compiler.hybrid(endpoints, &subscribe) else { continue };
         arms.push(ArmPlan {
             transport: *transport,
+            hybrid,
+            steady,
             target: endpoints.name.clone(),
             nonce: 0,
             seed: scenario.seed,
@@ -83,7 +94,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             subscribe,
             publisher: publisher.clone(),
             clients: context.clients.cloned(),
-            ..arm(scenario)
+            ..shared
         });
     }
     if !compiler.errors.is_empty() {
@@ -122,6 +133,9 @@ fn transports(
         }
         None => compared(offered),
     };
+    if scenario.load.hybrid.is_some() && scenario.transports.is_none() {
+        transports.retain(|t| *t != Transport::Poll);
+    }
     if mode == Some(Mode::Peer) {
         transports.retain(|t| t.can_publish());
         if transports.is_empty() {
@@ -160,13 +174,15 @@ fn publisher(scenario: &Scenario, endpoints: &Endpoints) -> Option<PublisherPlan
     let (low, high) = (p.size.low.0 as u32, p.size.high.0 as u32);
     Some(PublisherPlan {
         mode,
-        interval_ns: 1e9 / p.rate.0,
+        interval_ns: p.interval.map_or_else(|| 1e9 / p.per_second().0, |interval| interval.0 as f64),
         arrivals: p.arrivals,
         aligned: p.phase == Phase::Aligned,
-        connections: p.connections,
+        connections: p.connections(),
         size: if low == high { Size::Fixed(low) } else { Size::Uniform(low, high) },
+        check: p.check,
         count: p.count,
         timeout_ns: p.timeout.0,
+        alone_ns: p.alone.map(|alone| alone.0),
     })
 }
 
@@ -220,8 +236,9 @@ fn columns(
 }
 
 /// What all arms share.
-fn arm(scenario: &Scenario) -> ArmPlan {
+fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
     let load = &scenario.load;
+    let connections = scenario.flood.as_ref().map_or(load.connections, |flood| flood.limit());
     let s = &scenario.subscriptions;
     let phases = phases(load);
     let mut ramp = ramp_of(load);
@@ -229,8 +246,7 @@ fn arm(scenario: &Scenario) -> ArmPlan {
         // The crowd stays away until measure begins.
         ramp.steps.insert(0, RampStep { to: 0, over_ns: phases.measure_start_ns() });
     }
-    let poll = &load.poll_interval;
-    ArmPlan {
+    let mut arm = ArmPlan {
         transport: Transport::Poll,
         target: String::new(),
         nonce: 0,
@@ -241,15 +257,11 @@ fn arm(scenario: &Scenario) -> ArmPlan {
         browsers: load.browsers,
         ramp,
         phases,
+        steady: None,
+        flood: None,
         deadline_ns: load.deadline.unwrap_or(load.drain).0,
-        poll: PollPlan {
-            interval_ns: poll.interval.0,
-            jitter: poll.jitter,
-            after_answer: poll.pace == Pace::AfterAnswer,
-            random_phase: poll.phase == Phase::Random,
-            conditional: poll.conditional,
-            adaptive: poll.adaptive.map(|a| (a.min.0, a.max.0)),
-        },
+        poll: super::pull::poll_plan(load),
+        hybrid: None,
         hold_ns: load.hold.0,
         keep_alive: load.keep_alive,
         connect_timeout_ns: load.connect_timeout.0,
@@ -262,7 +274,7 @@ fn arm(scenario: &Scenario) -> ArmPlan {
             }
         },
         subscriptions: Subscriptions {
-            channels: s.channels_of(load.connections) as u32,
+            channels: s.channels_of(connections) as u32,
             per_connection: s.per_connection,
             room_size: s.rooms.map(|rooms| rooms.size),
             names: s.names.clone(),
@@ -277,7 +289,9 @@ fn arm(scenario: &Scenario) -> ArmPlan {
             .stamp
             .as_ref()
             .map(|stamp| TargetStamp { json: stamp.json.clone(), unit_ns: stamp.unit.ns() }),
-    }
+    };
+    super::flood::apply(scenario, publisher, &mut arm);
+    arm
 }
 
 fn nowhere() -> Subscribe {
@@ -304,19 +318,9 @@ fn phases(load: &Load) -> Phases {
     Phases {
         ramp_ns: if load.ramp.during { 0 } else { ramp_of(load).length_ns() },
         settle_ns: load.settle.0,
-        warmup_ns: load.warmup.0,
+        warmup_ns: load.warmup.max.0,
         measure_ns: load.duration.0,
         drain_ns: load.drain.0,
-    }
-}
-
-/// The ramp alone, from its own start.
-pub(super) fn ramp_of(load: &Load) -> Ramp {
-    match &load.ramp.steps {
-        Some(steps) => {
-            Ramp { steps: steps.iter().map(|step| RampStep { to: step.to, over_ns: step.over.0 }).collect() }
-        }
-        None => Ramp::constant(load.connections, load.ramp.rate.map_or(RAMP_RATE, |rate| rate.0)),
     }
 }
 

@@ -78,6 +78,7 @@ impl Scenario {
         if let Some(publish) = &target.publish {
             headers.extend(&publish.headers);
             secrets.add_url(&publish.url);
+            secrets.add_url(publish.websocket.as_ref().map_or("", |feed| &feed.url));
         }
         headers.extend(target.process.iter().flat_map(|process| &process.env));
         for (name, value) in headers {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::feed::FeedTemplate;
 use super::plain::{self, Plain};
 use super::text_or_table::{FromText, TextOr, read_option};
 use crate::transport::Transport;
@@ -28,6 +29,12 @@ pub struct Target {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "plain::read")]
     #[schemars(with = "BTreeMap<String, Plain>")]
     pub flags: BTreeMap<String, String>,
+    /// Port that a server pushmark starts listens on. Default: a free one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Whether that server logs its requests meanwhile. Default: as it starts, which is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<bool>,
     /// A CSV file of client identities, its path relative to the scenario; client i uses row i modulo rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,
@@ -199,7 +206,8 @@ pub struct PublishTemplate {
     /// Request method. Default: POST.
     #[serde(default = "post")]
     pub method: String,
-    /// URL template (http).
+    /// URL template (http). May be left out beside `websocket`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// Header lines, name to template, beside those of the target.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -207,6 +215,9 @@ pub struct PublishTemplate {
     /// Body template; must name `{message}`. Default: `{message}`.
     #[serde(default = "message")]
     pub body: String,
+    /// How messages are published over a WebSocket that stays open (publisher.over = "websocket").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<FeedTemplate>,
 }
 
 fn post() -> String {

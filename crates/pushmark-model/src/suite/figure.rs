@@ -5,16 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The study that a suite repeats.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Study {
-    /// 1 to 5: which page of `docs/studies`.
-    pub number: u32,
-    /// What it is about, in our words.
-    pub title: String,
-}
-
 /// How a figure is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -22,10 +12,17 @@ pub enum FigureKind {
     /// A metric (`y`) against an axis of the suite or another metric (`x`).
     #[default]
     Against,
-    /// A column of `windows.csv` (`y`) over seconds since the measure phase began.
+    /// A column of `windows.csv` (`y`) over seconds since the arm's start: a row of panels for each
+    /// server, a column for each value of `panel`.
     Time,
+    /// Place in the queue of listeners against received − sent: the distribution of it, read as a
+    /// queue.
+    Place,
     /// A metric (`y`) as a table of all cells.
     Matrix,
+    /// For each latency one accepts, the largest crowd (axis `x`) that each transport serves within
+    /// it; `y` is `delivery`, and `line` the axis of the ways in which a transport was run.
+    Crossover,
 }
 
 /// One figure.
@@ -56,6 +53,13 @@ pub struct Figure {
     /// The axis with a line for each value beside the transport; absent: a line a transport.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<String>,
+    /// More metrics with the same x, each in a panel below: `joint = ["server.cpu_cores"]`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub joint: Vec<String>,
+    /// Where `x` is what was delivered: the metric of what was offered, drawn as a thin line from
+    /// there to the point.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub offered: Option<String>,
     /// What the study printed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub published: Vec<Published>,

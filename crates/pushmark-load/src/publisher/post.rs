@@ -1,4 +1,4 @@
-//! Publishing from outside: an open schedule over a pool of connections.
+//! Publications by request, over a pool of connections.
 //!
 //! A due publication takes its channel's connection if that is idle, else any idle one, else a
 //! new one up to the bound: an unanswered publication never delays the next while the pool has
@@ -8,27 +8,13 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use pushmark_model::plan::{ArmPlan, PublisherPlan};
-use pushmark_model::record::{Record, TROUBLES_MAX};
-use pushmark_model::stamp::{Stamp, write_payload};
-use pushmark_net::{Clock, Interest, Link, Nanos, Poller, Read, Ready};
+use pushmark_model::record::Record;
+use pushmark_net::{Clock, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Exchange, ExchangeEvent};
 
+use super::{BACKLOG_MAX, Desk, Job, Press, fail, note};
 use crate::conn::NEVER;
-use crate::requests::Requests;
 use crate::token::{self, Owner};
-
-/// Most publications waiting for a connection; more are never sent.
-const BACKLOG_MAX: usize = 65_536;
-
-/// A publication that is due.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    pub(crate) channel: u32,
-    pub(crate) sequence: u64,
-    pub(crate) due_ns: Nanos,
-    /// Due in the measure phase.
-    pub(crate) measured: bool,
-}
 
 #[derive(Debug)]
 struct Outlet {
@@ -49,7 +35,7 @@ struct Outlet {
 
 /// The pool.
 #[derive(Debug)]
-pub(crate) struct Publisher {
+pub(crate) struct Pool {
     outlets: Vec<Outlet>,
     outlets_max: usize,
     /// The connection each channel used last.
@@ -57,31 +43,18 @@ pub(crate) struct Publisher {
     backlog: VecDeque<Job>,
     to: SocketAddr,
     timeout_ns: Nanos,
-    payload: Vec<u8>,
-    size: pushmark_model::plan::Size,
-    nonce: u32,
-    seed: u64,
-    measure_ns: (Nanos, Nanos),
+    pub(super) press: Press,
 }
 
-/// What the publisher needs of its shard for a moment.
-pub(crate) struct Desk<'d> {
-    pub(crate) arm: &'d ArmPlan,
-    pub(crate) poller: &'d Poller,
-    pub(crate) requests: &'d mut Requests,
-    pub(crate) record: &'d mut Record,
-    pub(crate) buffer: &'d mut [u8],
-}
-
-impl Publisher {
-    pub(crate) fn new(
+impl Pool {
+    pub(super) fn new(
         arm: &ArmPlan,
         plan: &PublisherPlan,
         to: SocketAddr,
         shards: u32,
-        measure_ns: (Nanos, Nanos),
-    ) -> Publisher {
-        Publisher {
+        press: Press,
+    ) -> Pool {
+        Pool {
             outlets: Vec::new(),
             // The pool is the arm's: each shard has its part, and at least one.
             outlets_max: (plan.connections / shards).max(1) as usize,
@@ -89,16 +62,12 @@ impl Publisher {
             backlog: VecDeque::new(),
             to,
             timeout_ns: plan.timeout_ns,
-            payload: vec![0; plan.size.max()],
-            size: plan.size,
-            nonce: arm.nonce,
-            seed: arm.seed,
-            measure_ns,
+            press,
         }
     }
 
     /// A publication is due.
-    pub(crate) fn publish(&mut self, job: Job, desk: &mut Desk<'_>) {
+    pub(super) fn publish(&mut self, job: Job, desk: &mut Desk<'_>) {
         // Those that wait go first: order on a channel is kept.
         if !self.backlog.is_empty() {
             self.queue(job, desk.record);
@@ -160,31 +129,12 @@ impl Publisher {
     fn write(&mut self, at: usize, desk: &mut Desk<'_>) {
         let outlet = &mut self.outlets[at];
         let Some(job) = outlet.job else { return };
-        let size = self.size.of(self.seed, job.channel, job.sequence);
-        let sent_ns = Clock::now();
-        let stamp = Stamp {
-            nonce: self.nonce,
-            publisher: 0,
-            channel: job.channel,
-            sequence: job.sequence,
-            due_us: job.due_ns / 1_000,
-            sent_us: sent_ns / 1_000,
-        };
-        let payload = &mut self.payload[..size];
-        write_payload(&stamp, payload);
+        let (sent_ns, payload) = self.press.stamp(job);
         outlet.status = 0;
         outlet.out.clear();
         desk.requests.publish(desk.arm, &mut outlet.exchange, job.channel, payload, &mut outlet.out);
         if outlet.sent_ns == 0 {
-            let counts = &mut desk.record.counts;
-            counts.published_all += 1;
-            if job.measured {
-                counts.published += 1;
-                desk.record.times.publish_lag.record_ns(job.due_ns, sent_ns);
-            }
-            if (self.measure_ns.0..self.measure_ns.1).contains(&sent_ns) {
-                desk.record.counts.sent_in_measure += 1;
-            }
+            self.press.count(job, sent_ns, desk.record);
         }
         outlet.sent_ns = sent_ns;
         outlet.give_up_ns = sent_ns + self.timeout_ns;
@@ -209,7 +159,7 @@ impl Publisher {
     }
 
     /// The poller says that an outlet's socket can do something.
-    pub(crate) fn handle_ready(&mut self, at: u32, generation: u32, ready: Ready, desk: &mut Desk<'_>) {
+    pub(super) fn handle_ready(&mut self, at: u32, generation: u32, ready: Ready, desk: &mut Desk<'_>) {
         let at = at as usize;
         let Some(outlet) = self.outlets.get_mut(at).filter(|o| o.generation == generation) else { return };
         let Some(link) = &mut outlet.link else { return };
@@ -275,7 +225,7 @@ impl Publisher {
                     } else {
                         fail(
                             desk.record,
-                            job,
+                            job.measured,
                             status_kind(status),
                             &format!("publication answered with status {status}"),
                         );
@@ -325,14 +275,14 @@ impl Publisher {
                 note(desk.record, &format!("publication not sent: {what}"));
                 *desk.record.publish_failed.entry(kind.to_owned()).or_default() += 1;
             } else {
-                fail(desk.record, job, kind, what);
+                fail(desk.record, job.measured, kind, what);
             }
         }
         self.next(at, desk);
     }
 
     /// Ends what takes too long. To be called now and then.
-    pub(crate) fn give_up(&mut self, now_ns: Nanos, desk: &mut Desk<'_>) {
+    pub(super) fn give_up(&mut self, now_ns: Nanos, desk: &mut Desk<'_>) {
         for at in 0..self.outlets.len() {
             if self.outlets[at].give_up_ns <= now_ns && self.outlets[at].job.is_some() {
                 self.failed(at, "timeout", "no answer to a publication in time", desk);
@@ -341,7 +291,7 @@ impl Publisher {
     }
 
     /// Nothing more is sent: what waits was never published.
-    pub(crate) fn stop(&mut self, record: &mut Record) {
+    pub(super) fn stop(&mut self, record: &mut Record) {
         for job in self.backlog.drain(..) {
             record.counts.unpublished += u64::from(job.measured);
         }
@@ -383,17 +333,5 @@ fn status_kind(status: u16) -> &'static str {
         401 | 407 => "auth",
         500.. => "status_5xx",
         _ => "status_4xx",
-    }
-}
-
-fn fail(record: &mut Record, job: Job, kind: &str, what: &str) {
-    record.counts.publish_failed += u64::from(job.measured);
-    *record.publish_failed.entry(kind.to_owned()).or_default() += 1;
-    note(record, what);
-}
-
-fn note(record: &mut Record, what: &str) {
-    if record.troubles.len() < TROUBLES_MAX {
-        record.troubles.push(what.to_owned());
     }
 }

@@ -1,0 +1,130 @@
+//! A feed: publications over WebSockets that stay open (`publisher.over = "websocket"`), what a
+//! target says of them, and what of it cannot be.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::endpoints::Compiler;
+use super::error::ScenarioError;
+use super::publisher::{Over, Publisher, PublisherMode};
+use super::target::PublishTemplate;
+use crate::plan::{self, Publish};
+use crate::template::Template;
+
+/// How messages are published over a WebSocket.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FeedTemplate {
+    /// URL template (ws). It is opened once, for all channels.
+    pub url: String,
+    /// The text that publishes; must name `{message}`. Default: `{message}`.
+    #[serde(default = "message")]
+    pub text: String,
+    /// Subprotocol to offer. Default: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subprotocol: String,
+    /// Messages sent after open, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_open: Vec<String>,
+    /// Text whose arrival says that the feed may begin. Default: the 101.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+}
+
+fn message() -> String {
+    "{message}".to_owned()
+}
+
+/// What the publisher's own keys say that cannot be.
+pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
+    let inside = p.mode != PublisherMode::External;
+    let given = [
+        ("over", p.over != Over::Post, "how publications come from outside"),
+        ("alone", p.alone.is_some(), "how long the feed from outside goes on alone"),
+    ];
+    for (name, _, what) in given.into_iter().filter(|(_, given, _)| inside && *given) {
+        errors.push(
+            ScenarioError::at(format!("publisher.{name}"), format!("`{name}` says {what}"))
+                .found(format!("`{name}` with another mode"))
+                .accepted("mode = \"external\""),
+        );
+    }
+    if p.alone.is_some_and(|alone| alone.0 < 1_000_000_000) {
+        errors.push(
+            ScenarioError::at("publisher.alone", "this is too short to measure a feed's cost")
+                .found(p.alone.expect("just seen"))
+                .accepted("\"1s\" or more"),
+        );
+    }
+}
+
+/// `[target.publish]` does not say where to post.
+pub(super) fn no_url(key: &str, feeds: bool) -> ScenarioError {
+    let error = ScenarioError::at(key, "nothing says where messages are posted to")
+        .accepted("url = \"http://HOST:PORT/PATH?channel={channel}\"");
+    match feeds {
+        true => error.help("or publish over its WebSocket: publisher.over = \"websocket\""),
+        false => error,
+    }
+}
+
+impl Compiler<'_> {
+    /// Everything that a target says of publishing, whatever this scenario uses of it.
+    pub(super) fn published(&mut self, template: &PublishTemplate) {
+        if let Some(feed) = &template.websocket {
+            self.feed(feed);
+        }
+        if template.websocket.is_none() || !template.url.is_empty() {
+            self.publish("target.publish", template);
+        }
+    }
+
+    /// Where publications of this scenario go.
+    pub(super) fn publish_over(&mut self, template: &PublishTemplate) -> Option<Publish> {
+        match (self.scenario.publisher.as_ref().map_or(Over::Post, |p| p.over), &template.websocket) {
+            (Over::Post, _) => self.publish("target.publish", template),
+            (Over::WebSocket, Some(feed)) => self.feed(feed),
+            (Over::WebSocket, None) => {
+                self.errors.push(
+                    ScenarioError::at("publisher.over", "nothing says how to publish here over a WebSocket")
+                        .found("\"websocket\"")
+                        .accepted(
+                            "\"post\", or websocket = { url = \"ws://…\", text = \"…{message}…\" } in [target.publish]",
+                        ),
+                );
+                None
+            }
+        }
+    }
+
+    fn feed(&mut self, template: &FeedTemplate) -> Option<Publish> {
+        let before = self.errors.len();
+        let key = "target.publish.websocket";
+        let url = self.url(&format!("{key}.url"), &template.url, true);
+        let headers = self.headers(key, &BTreeMap::new());
+        let text = self.template(&format!("{key}.text"), &template.text);
+        let at = |i: usize| format!("{key}.after_open[{i}]");
+        let after_open: Vec<Template> =
+            template.after_open.iter().enumerate().filter_map(|(i, t)| self.template(&at(i), t)).collect();
+        let (url, text) = (url?, text?);
+        let given = [("text", template.text.as_str()), ("text", template.text.as_str())];
+        self.publication_places(key, given, &url, &headers, &text);
+        let publish = Publish {
+            method: "GET".to_owned(),
+            host: url.host,
+            port: url.port,
+            tls: false,
+            path: url.path,
+            headers,
+            body: text,
+            over: plan::Over::WebSocket {
+                subprotocol: template.subprotocol.clone(),
+                after_open,
+                ready: template.ready.clone(),
+            },
+        };
+        (self.errors.len() == before).then_some(publish)
+    }
+}
