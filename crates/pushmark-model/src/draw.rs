@@ -32,6 +32,8 @@ pub enum Purpose {
     SpreadSample,
     /// Names, sizes, messages and packets of a conformance check.
     Check,
+    /// The order of a suite's cases.
+    CaseOrder,
     /// Ways to deal starts out to two sets.
     Permutation,
     /// Padding of a publication whose content is checked.

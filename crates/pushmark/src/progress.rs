@@ -5,17 +5,22 @@
 
 mod line;
 pub mod screen;
+mod suite;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
 
 pub use line::{Live, grouped};
+use pushmark_model::run::{Run, VerdictState};
 use screen::Screen;
+pub use suite::Head;
 
 /// Least time between two drawings of the live line.
 const REDRAW_NS: u64 = 250_000_000;
 /// Time between two plain lines of one phase.
 const PLAIN_NS: u64 = 10_000_000_000;
+/// The same in a suite, whose cases have a line each when they end.
+const PLAIN_IN_SUITE_NS: u64 = 60_000_000_000;
 /// Most different troubles printed; a run with more has said enough.
 const TROUBLES_MAX: usize = 50;
 
@@ -55,6 +60,7 @@ pub struct Progress<W: Write = io::Stderr> {
     phase: Option<(String, String, u32)>,
     troubles: HashSet<String>,
     on_screen: bool,
+    head: Option<Head>,
 }
 
 impl Progress {
@@ -77,6 +83,7 @@ impl<W: Write> Progress<W> {
             phase: None,
             troubles: HashSet::new(),
             on_screen: false,
+            head: None,
         }
     }
 
@@ -85,10 +92,14 @@ impl<W: Write> Progress<W> {
         let started_ns = *self.started_ns.get_or_insert(now_ns);
         let phase = (live.arm.to_string(), live.phase.to_string(), live.start);
         let is_new = self.phase.as_ref() != Some(&phase);
-        let every_ns = if matches!(self.mode, Mode::Plain) { PLAIN_NS } else { REDRAW_NS };
+        let every_ns = match (self.mode, &self.head) {
+            (Mode::Plain, None) => PLAIN_NS,
+            (Mode::Plain, Some(_)) => PLAIN_IN_SUITE_NS,
+            _ => REDRAW_NS,
+        };
         let is_due = self.drawn_ns.is_none_or(|at| now_ns.saturating_sub(at) >= every_ns);
         // On a terminal even a new phase waits its turn: phases of 10 ms must not flicker.
-        let is_due = is_due || (is_new && self.mode == Mode::Plain);
+        let is_due = is_due || (is_new && self.mode == Mode::Plain && self.head.is_none());
         if !is_due {
             return;
         }
@@ -96,11 +107,15 @@ impl<W: Write> Progress<W> {
             Mode::Quiet => return,
             Mode::Plain => {
                 let elapsed_s = now_ns.saturating_sub(started_ns) / 1_000_000_000;
-                let line = line::plain(live, elapsed_s, &self.screen);
+                let case = self.head.as_ref().map_or(String::new(), |head| format!("{}  ", head.case));
+                let line = case + &line::plain(live, elapsed_s, &self.screen);
                 let _ = writeln!(self.out, "{line}");
             }
             Mode::Terminal { columns } => {
-                let line = line::live(live, columns, &self.screen);
+                let line = match &self.head {
+                    None => line::live(live, columns, &self.screen),
+                    Some(head) => suite::live(head, live, columns, &self.screen),
+                };
                 let _ = write!(self.out, "\r\x1b[K{line}");
                 let _ = self.out.flush();
                 self.on_screen = true;
@@ -108,6 +123,38 @@ impl<W: Write> Progress<W> {
         }
         self.drawn_ns = Some(now_ns);
         self.phase = Some(phase);
+    }
+
+    /// Takes how far a suite is; from now on the line says so.
+    pub fn head(&mut self, head: Head) {
+        self.head = Some(head);
+    }
+
+    /// Says on a terminal what is waited for between two cases.
+    pub fn waiting(&mut self, now_ns: u64, what: &str) {
+        let is_due = self.drawn_ns.is_none_or(|at| now_ns.saturating_sub(at) >= REDRAW_NS);
+        if let (Mode::Terminal { columns }, Some(head), true) = (self.mode, &self.head, is_due) {
+            let line = suite::waiting(head, what, columns, &self.screen);
+            let _ = write!(self.out, "\r\x1b[K{line}");
+            let _ = self.out.flush();
+            (self.on_screen, self.drawn_ns) = (true, Some(now_ns));
+        }
+    }
+
+    /// Says what became of a case: in a log of every one, on a terminal of those that are not valid.
+    pub fn case_ended(&mut self, case: &str, run: &Run) {
+        let Some(head) = &self.head else { return };
+        let text = match self.mode {
+            Mode::Quiet => return,
+            Mode::Terminal { .. } if run.verdict.state == VerdictState::Valid => return,
+            Mode::Terminal { .. } => suite::outcome(case, run, &self.screen),
+            Mode::Plain => {
+                suite::ended(&Head { done: head.done + 1, ..head.clone() }, case, run, &self.screen)
+            }
+        };
+        let text = self.screen.words(&text);
+        self.clear();
+        let _ = writeln!(self.out, "{text}");
     }
 
     /// Prints a trouble above the line, the first time it is said.

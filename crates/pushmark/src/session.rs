@@ -1,7 +1,7 @@
 //! What every command that measures shares: a server that is ready to be started, who runs on
 //! which CPU, one start of a case, and where its run is kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pushmark_model::plan::Plan;
 use pushmark_model::run::{CaseRef, Run, ServerRef, VerdictState};
@@ -22,7 +22,7 @@ use crate::server::registry::{Registry, Server};
 use crate::server::version::version;
 use crate::server::{build, cpus, state};
 use crate::store::hlog::Interval;
-use crate::store::{self, Index, Kept, RESULTS, Utc};
+use crate::store::{self, Index, Kept, RESULTS, Utc, run_id};
 
 /// A server that can be started: built where it was not; and what a run keeps of it. Done before
 /// anything is pinned or listens to signals: a build has all CPUs, and Ctrl-C ends it.
@@ -138,23 +138,55 @@ impl Session<'_> {
         let done = run::arms(&plan, &setup, asking.start, progress)
             .map_err(|broken| Ending::error(broken.exit, broken.to_string()))?;
         reached(&done, &plan)?;
-        let named = |cpus: Vec<u32>| (!cpus.is_empty()).then_some(cpus);
-        let placement =
-            Placement { server_cpus: named(server_cpus), generator_cpus: named(generator_cpus), same_host };
+        Ok(self.together(loaded, &plan, asking, done, (started, same_host)))
+    }
+
+    /// A run of what could not be measured: every arm keeps its place, with the error.
+    ///
+    /// # Errors
+    /// What the scenario asks of its target that it cannot give.
+    pub fn failed(
+        &self,
+        loaded: &Loaded,
+        asking: Asking,
+        error: &anyhow::Error,
+    ) -> anyhow::Result<Assembled> {
+        let plan = loaded.plan(unique())?;
+        let same_host = loaded.server.is_some() || plan.arms.first().is_some_and(is_local);
+        let done = run::failed(&plan, Ending::exit_of(error), &format!("{error:#}"));
+        Ok(self.together(loaded, &plan, asking, done, (Utc::now(), same_host)))
+    }
+
+    fn together(
+        &self,
+        loaded: &Loaded,
+        plan: &Plan,
+        asking: Asking,
+        done: Vec<ArmDone>,
+        (started, same_host): (Utc, bool),
+    ) -> Assembled {
+        let named = |cpus: &[u32]| (!cpus.is_empty()).then(|| cpus.to_vec());
+        let server_cpus = named(&self.cpus.server);
+        let placement = Placement { server_cpus, generator_cpus: named(&self.cpus.generator), same_host };
         let about = About {
             started,
             command: command_line(),
             scenario: loaded.scenario.redacted_value(),
-            plan: loaded.scenario.redacted_plan(&plan),
+            plan: loaded.scenario.redacted_plan(plan),
             text: Some(loaded.redacted_text()),
             environment: environment(placement, Default::default()),
             expressions: &loaded.scenario.expressions(),
             selftest: crate::selftest::last(),
         };
-        let mut assembled = run::assemble(&plan, about, done);
+        let mut assembled = run::assemble(plan, about, done);
         assembled.run.environment.server = asking.server;
+        if let Some(case) = &asking.case {
+            // As the first study named its folders: when, server, type, clients, duration.
+            let measured_s = loaded.scenario.load.duration.0 as f64 / 1e9;
+            assembled.run.id = run_id(started, &format!("{}-{measured_s}s", case.id));
+        }
         assembled.run.case = asking.case;
-        Ok(assembled)
+        assembled
     }
 }
 
@@ -267,6 +299,17 @@ pub fn exit_of(run: &Run) -> Exit {
 /// Keeps the newest run; its page shows all starts so far. Gives the page's path, or none where
 /// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
 pub fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
+    let folder = keep_run(files, intervals, logs, place)?;
+    Some(folder.join("report.html").display().to_string())
+}
+
+/// [`keep`], for who asks where the run was put.
+pub fn keep_run(
+    files: &[RunFiles],
+    intervals: &[Interval],
+    logs: &[KeptFile],
+    place: &Path,
+) -> Option<PathBuf> {
     let newest = &files[files.len() - 1];
     // A page that cannot be drawn must not cost the run.
     let html = std::panic::catch_unwind(|| report::html(files)).ok();
@@ -282,11 +325,13 @@ pub fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place
     if let Some(trouble) = &saved.trouble {
         complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
     }
-    if let Some(results) = saved.folder.parent().filter(|p| p.ends_with(RESULTS)) {
+    // A run lies in the results, or in the folder of its suite there.
+    let mut above = saved.folder.ancestors().skip(1).take(2);
+    if let Some(results) = above.find(|folder| folder.ends_with(RESULTS)) {
         let indexed = Index::open(results).and_then(|mut index| index.insert(&newest.run, &saved.folder));
         if let Err(error) = indexed {
             complain(&format!("the index of runs could not be kept: {error:#}"));
         }
     }
-    Some(saved.folder.join("report.html").display().to_string())
+    Some(saved.folder)
 }

@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::scenario::{Override, nearest};
-use pushmark_model::suite::Scale;
+use pushmark_model::suite::{Scale, SuiteResult};
 
-use super::output::{Format, print};
+use super::output::{Format, note, print};
+use super::report::style;
 use super::run::usage;
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
+use crate::report;
 use crate::server::registry::Registry;
 use crate::suite::{self, AskedSuite, Glob, Loaded, Wishes};
 
@@ -66,22 +69,51 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
     let wishes = wishes(args)?;
     let asked = args.suite.as_deref().map_or(AskedSuite::Quick, AskedSuite::File);
-    let loaded = suite::load(asked, &wishes, &registry).map_err(usage)?;
+    let mut loaded = suite::load(asked, &wishes, &registry).map_err(usage)?;
     let chosen = chosen(&args.only, &loaded)?;
     if args.dry_run {
-        let text = match args.format {
-            Format::Text => suite::plan_text(&loaded, &chosen, &Screen::of_stdout()),
-            Format::Json => {
-                let mut suite = loaded.suite.clone();
-                let mut asked = chosen.iter();
-                suite.cases.retain(|_| asked.next().is_some_and(|asked| *asked));
-                serde_json::to_string_pretty(&suite)? + "\n"
-            }
-        };
-        print(&text)?;
-        return Ok(Exit::Pass);
+        return plan(args, &loaded, &chosen);
     }
-    Err(Ending::error(Exit::Usage, "suites are not run yet: --dry-run lists the cases"))
+    let asked = suite::Asked {
+        output: args.output.as_deref(),
+        resume: args.resume,
+        no_pin: args.no_pin,
+        quiet: args.quiet,
+        chosen: &chosen,
+    };
+    let done = suite::run(&mut loaded, &asked, &registry, &mut |text| {
+        if !args.quiet {
+            note(text);
+        }
+    })?;
+    let text = match args.format {
+        Format::Text => {
+            let page = done.folder.join("report.html").display().to_string();
+            report::suite::text(&loaded.suite, &done.files, style(&Screen::of_stdout(), Some(&page)))
+        }
+        Format::Json => {
+            let folder = done.folder.display().to_string();
+            let outcome = SuiteResult::of(&loaded.suite, folder, done.files.iter().map(|one| &one.run));
+            serde_json::to_string_pretty(&outcome)? + "\n"
+        }
+    };
+    print(&text).context("the result could not be printed; it is kept on disk")?;
+    Ok(done.exit)
+}
+
+/// What would be run.
+fn plan(args: &SuiteArgs, loaded: &Loaded, chosen: &[bool]) -> anyhow::Result<Exit> {
+    let text = match args.format {
+        Format::Text => suite::plan_text(loaded, chosen, &Screen::of_stdout()),
+        Format::Json => {
+            let mut suite = loaded.suite.clone();
+            let mut asked = chosen.iter();
+            suite.cases.retain(|_| asked.next().is_some_and(|asked| *asked));
+            serde_json::to_string_pretty(&suite)? + "\n"
+        }
+    };
+    print(&text)?;
+    Ok(Exit::Pass)
 }
 
 fn wishes(args: &SuiteArgs) -> anyhow::Result<Wishes> {

@@ -99,7 +99,7 @@ fn bar(share: f64, screen: &Screen) -> String {
 }
 
 /// `0:38`, `1:02:07`.
-fn clock(seconds: f64) -> String {
+pub(super) fn clock(seconds: f64) -> String {
     let s = seconds.max(0.0) as u64;
     match s / 3_600 {
         0 => format!("{}:{:02}", s / 60, s % 60),
@@ -121,7 +121,7 @@ pub fn grouped(value: u64) -> String {
 }
 
 /// Three digits: `310`, `20.0k`, `1.20M`.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     let (value, unit) = match value {
         v if v >= 999_500.0 => (v / 1e6, "M"),
         v if v >= 999.5 => (v / 1e3, "k"),
@@ -131,7 +131,7 @@ fn short(value: f64) -> String {
 }
 
 /// `310 µs`, `1.9 ms`, `2.0 s`: two digits are enough for a line that moves.
-fn time(us: u64, screen: &Screen) -> String {
+pub(super) fn time(us: u64, screen: &Screen) -> String {
     let (value, unit) = match us {
         0..1_000 => return format!("{us} {}", if screen.unicode { "µs" } else { "us" }),
         1_000..1_000_000 => (us as f64 / 1e3, "ms"),

@@ -17,6 +17,7 @@ pub use signals::Signals;
 pub use target::Target;
 pub use unserved::{Unserved, nobody_came};
 
+use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::server::logs::KeptFile;
 use crate::store::hlog::Interval;
@@ -76,6 +77,14 @@ pub fn arms(
     }
     done.sort_by_key(|d| d.arm.transport);
     Ok(done)
+}
+
+/// The arms of a plan that could not be measured at all.
+pub fn failed(plan: &Plan, exit: Exit, error: &str) -> Vec<ArmDone> {
+    let broken = Broken { exit, error: anyhow::anyhow!("{error}") };
+    let mut done: Vec<ArmDone> = plan.arms.iter().map(|arm| arm::failed(arm, &broken)).collect();
+    done.sort_by_key(|d| d.arm.transport);
+    done
 }
 
 /// Whether a plan reaches its target on this host.
