@@ -2,7 +2,6 @@
 //! own, as `pushmark run` does.
 
 use std::io;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -40,7 +39,6 @@ pub(crate) struct Accounts {
 
 /// Runs the plan to its end.
 pub(crate) fn receive(plan: ShardPlan) -> io::Result<Accounts> {
-    let stop = AtomicBool::new(false);
     let (sender, records) = channel::<Box<Record>>();
     let (spare, spares) = channel::<Box<Record>>();
     let measure_end_s = plan.arm.phases.measure_end_ns() / 1_000_000_000;
@@ -63,7 +61,7 @@ pub(crate) fn receive(plan: ShardPlan) -> io::Result<Accounts> {
         let _ = sender.send(record);
         spares.try_recv().unwrap_or_default()
     };
-    let run = run_shard(plan, &stop, &mut sink);
+    let run = run_shard(plan, &mut || None, &mut sink);
     drop(sender);
     let accounts = gatherer.join().map_err(|_| io::Error::other("the gathering thread failed"))?;
     run.map(|()| accounts)

@@ -109,11 +109,15 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             count: ask.count,
             timeout_ns: SECOND_NS,
             alone_ns: None,
+            check: false,
         }),
         stamp_sample: ask.stamp_sample,
         sources: sources(ask.connections),
         latest_value: false,
         clients: None,
+        browsers: 0,
+        flood: None,
+        steady: None,
         target_stamp: None,
     }
 }

@@ -29,6 +29,9 @@ pub struct ServeArgs {
     /// What happens to a subscriber whose queue is full: drop-oldest or disconnect
     #[arg(long, default_value_t = QueuePolicy::DropOldest, value_name = "POLICY")]
     pub queue_policy: QueuePolicy,
+    /// Collect what comes for a subscriber for so long, and write it at once (Bayeux over requests is answered as ever)
+    #[arg(long, default_value = "0s", value_name = "TIME")]
+    pub batch: Nanos,
     /// An emitter behind its schedule skips the ticks it missed, instead of publishing them late
     #[arg(long)]
     pub skip_late: bool,
@@ -123,6 +126,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         queue_max: args.queue_max.max(1),
         queue_policy: args.queue_policy,
         skip_late: args.skip_late,
+        batch_ns: args.batch.0,
         bayeux: args.bayeux.options(),
         truth: args.truth.clone(),
         faults: Faults {

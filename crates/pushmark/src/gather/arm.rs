@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pushmark_model::histogram::Distribution;
-use pushmark_model::plan::{Mode, Phases};
-use pushmark_model::record::HEAT_ROWS;
+use pushmark_model::plan::{Mode, Over, Phases};
+use pushmark_model::record::{Counts, HEAT_ROWS};
 use pushmark_model::run::{
     Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Heat, LongPoll, Observed, Phase, Poll, Published,
     Window, Wire,
@@ -50,9 +50,14 @@ impl Gathered {
     /// # Panics
     /// If the fates do not add up: that would be a fault of the accounts.
     pub fn delivery(&self, unpublished: u64) -> Option<Delivery> {
+        self.delivery_of(&self.total.counts, unpublished)
+    }
+
+    /// The same of a half of the crowd, whose counts of publications are the arm's.
+    pub(super) fn delivery_of(&self, counts: &Counts, unpublished: u64) -> Option<Delivery> {
         let publisher = self.plan.publisher.as_ref()?;
-        let (counts, times) = (&self.total.counts, &self.total.times);
-        let publications = self.publications();
+        let times = &self.total.times;
+        let publications = counts.publications_due;
         // A late take-back can leave these at most at zero.
         let [unserved, excused, superseded] =
             [counts.unserved, counts.excused, counts.superseded].map(|n| n.max(0) as u64);
@@ -75,6 +80,7 @@ impl Gathered {
         let judged = match self.plan.transport {
             // A poller skips states by design: the gap is not a backlog.
             Transport::Poll => None,
+            _ if self.halves.is_some() => None,
             _ => stability::judge(&window, subscribers),
         };
         let unstable = judged.is_some_and(|s| s.unstable);
@@ -94,8 +100,10 @@ impl Gathered {
             beyond_window: counts.beyond_window,
             foreign: counts.foreign,
             unstamped: counts.unstamped,
+            corrupt: (publisher.check && self.plan.transport != Transport::Stream).then_some(counts.corrupt),
             latency: times.latency.summary(expected, publications, at_least_us),
             from_sent: times.from_sent.summary(expected, publications, at_least_us),
+            trip: self.trip(),
             read_lag: times.read_lag.summary_of_all(),
             read_lag_stamped: (times.read_lag_stamped.count() > 0)
                 .then(|| times.read_lag_stamped.summary_of_all()),
@@ -106,11 +114,6 @@ impl Gathered {
             backlog_per_s: judged.filter(|s| s.unstable).map(|s| s.backlog_per_s),
             heat: self.heat(),
         })
-    }
-
-    /// Publications due in measure.
-    fn publications(&self) -> u64 {
-        self.total.counts.publications_due
     }
 
     /// Mean subscribers of a channel.
@@ -165,13 +168,15 @@ impl Gathered {
             }
             _ => (counts.published, counts.sent_in_measure),
         };
+        // Only a request is answered.
+        let answered = self.plan.publish.as_ref().is_some_and(|p| p.over == Over::Post);
         Some(Published {
             due: counts.publications_due,
             sent,
             failed: counts.publish_failed,
             failed_by: self.total.publish_failed.clone(),
             lag: times.publish_lag.summary_of_all(),
-            accept: (publisher.mode == Mode::External).then(|| times.publish_accept.summary_of_all()),
+            accept: answered.then(|| times.publish_accept.summary_of_all()),
             pool_exhausted: counts.pool_exhausted,
             asked_per_s: counts.publications_due as f64 / measure_s,
             achieved_per_s: in_measure as f64 / measure_s,
@@ -180,9 +185,13 @@ impl Gathered {
 
     /// Figures special to polling.
     pub fn poll(&self) -> Option<Poll> {
-        let (counts, times) = (&self.total.counts, &self.total.times);
-        (self.plan.transport == Transport::Poll).then(|| Poll {
+        let pollers = self.pollers()?;
+        let (counts, times) = (&pollers.total.counts, &pollers.total.times);
+        let spent_us = self.plan.phases.measure_ns as f64 / 1e3 * counts.opened as f64;
+        Some(Poll {
             requests: counts.measure_requests,
+            interval_mean_us: (counts.measure_requests > 0)
+                .then(|| spent_us / counts.measure_requests as f64),
             redundant: counts.redundant,
             not_modified: counts.not_modified,
             skipped_states: counts.superseded.max(0) as u64,
@@ -193,7 +202,9 @@ impl Gathered {
 
     /// Figures of requests that are held.
     pub fn long_poll(&self) -> Option<LongPoll> {
-        let (counts, times) = (&self.total.counts, &self.total.times);
+        let pushed = self.pushed()?;
+        let (counts, times) = (&pushed.total.counts, &pushed.total.times);
+        let publications = self.total.counts.publications_due;
         let measure_s = self.plan.phases.measure_ns as f64 / 1e9;
         // A Bayeux server says itself how long it holds.
         let hold_s = match (self.plan.transport, self.total.hold_advised_ms) {
@@ -204,15 +215,15 @@ impl Gathered {
             answers: counts.answers,
             timeouts: counts.timeouts,
             answers_per_s: (counts.answers + counts.timeouts) as f64 / measure_s,
-            ceiling_per_s: self.plan.connections as f64 / hold_s,
+            ceiling_per_s: pushed.plan.connections as f64 / hold_s,
             hold_overshoot: times.hold_overshoot.summary_of_all(),
             deaf: times.deaf.summary_of_all(),
             in_flight: times.in_flight.summary_of_all(),
             missed_deaf: counts.missed_deaf,
             messages_per_answer: (counts.answers > 0)
                 .then(|| counts.answered_messages as f64 / counts.answers as f64),
-            receivers_per_publication: (counts.publications_due > 0)
-                .then(|| (counts.delivered + counts.late) as f64 / counts.publications_due as f64),
+            receivers_per_publication: (publications > 0)
+                .then(|| (counts.delivered + counts.late) as f64 / publications as f64),
             new_connections: counts.new_connections,
         })
     }
@@ -280,11 +291,21 @@ impl Gathered {
     /// The seconds as lines of `windows.csv`, without what the monitor saw.
     pub fn windows(&self) -> Vec<Window> {
         let phases = &self.plan.phases;
+        // Each hears so many of the channels.
+        let share = f64::from(self.plan.subscriptions.channels.max(1))
+            / f64::from(if self.plan.subscriptions.room_size.is_some() {
+                1
+            } else {
+                self.plan.subscriptions.per_connection.max(1)
+            });
+        let (mut established, mut served) = (0, None);
         self.seconds
             .iter()
             .map(|(&second, s)| {
                 let at_ns = u64::from(second) * 1_000_000_000;
                 let emits = self.emits(second);
+                established += s.established;
+                served = emits.receivers().map(|n| (n * share).round() as u64).or(served);
                 let held = self.plan.transport.is_held();
                 Window {
                     arm: self.plan.transport.name().to_owned(),
@@ -292,6 +313,7 @@ impl Gathered {
                     phase: phase_at(phases, at_ns).to_owned(),
                     asked: self.plan.ramp.due_by(at_ns + 1_000_000_000, self.plan.connections),
                     connected: s.connected,
+                    established,
                     lost: s.lost,
                     failed: s.failed,
                     due: s.due,
@@ -303,6 +325,7 @@ impl Gathered {
                     emit_duration_max_us: emits.max_us,
                     emit_duration_mean_us: emits.mean_us(),
                     receivers_per_publication: emits.receivers(),
+                    served,
                     bytes_in: s.bytes_in,
                     bytes_out: s.bytes_out,
                     p50_us: s.latency_us.map(|l| l.0),

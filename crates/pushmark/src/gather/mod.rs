@@ -6,6 +6,7 @@
 mod age;
 mod arm;
 mod emits;
+mod pull;
 mod spread;
 mod stability;
 
@@ -28,6 +29,12 @@ pub struct Second {
     pub lost: u64,
     /// Attempts failed in it.
     pub failed: u64,
+    /// Of them for want of a port or a descriptor of ours.
+    pub failed_ours: u64,
+    /// Connections that got their first byte of response in it.
+    pub established: u64,
+    /// Median of the time from their due instants to it, µs.
+    pub answer_p50_us: Option<i64>,
     /// Publications due.
     pub due: u64,
     /// Publications sent.
@@ -61,6 +68,8 @@ pub struct Gathered {
     spread: spread::Spreads,
     shards: u32,
     finished: u32,
+    /// Of a crowd that pushes or pulls.
+    halves: Option<Box<pull::Halves>>,
 }
 
 impl Gathered {
@@ -72,13 +81,18 @@ impl Gathered {
             total: Record::default(),
             seconds: BTreeMap::new(),
             open: BTreeMap::new(),
-            shards,
+            // A half has as many shards as the other.
+            shards: shards * plan.halves().len() as u32,
             finished: 0,
+            halves: pull::Halves::of(plan, shards),
         }
     }
 
     /// Adds a record. Returns the second it completed, if it did.
     pub fn add(&mut self, record: &Record) -> Option<u32> {
+        if let Some(halves) = &mut self.halves {
+            halves.add(record);
+        }
         self.spread.add(&record.broadcasts);
         self.total.counts.add(&record.counts);
         self.total.times.add(&record.times);
@@ -100,6 +114,7 @@ impl Gathered {
         window.counts.add(&record.counts);
         window.times.window_latency.merge(&record.times.window_latency);
         window.times.read_lag.merge(&record.times.read_lag);
+        window.times.connect.merge(&record.times.connect);
         window.connected += record.connected;
         window.second_open_max += record.second_open_max;
         for (kind, n) in &record.failed {
@@ -119,6 +134,11 @@ impl Gathered {
         for (second, (window, _)) in std::mem::take(&mut self.open) {
             self.seconds.insert(second, Second::of(&window));
         }
+    }
+
+    /// The measure phase has other bounds.
+    pub fn measure(&mut self, from_ns: u64, until_ns: u64) {
+        self.plan.phases.measure(from_ns, until_ns);
     }
 
     /// Every shard has handed over its last record.
@@ -150,6 +170,12 @@ impl Second {
             second_open_max: window.second_open_max,
             lost: window.counts.lost,
             failed: window.failed.values().sum(),
+            failed_ours: ["no_port", "no_descriptor"]
+                .iter()
+                .filter_map(|kind| window.failed.get(*kind))
+                .sum(),
+            established: window.times.connect.count(),
+            answer_p50_us: window.times.connect.quantile(0.5),
             due: window.counts.publications_due_all,
             sent: window.counts.published_all,
             received: window.counts.received,

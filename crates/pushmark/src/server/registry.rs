@@ -142,11 +142,16 @@ impl Registry {
         for transport in &server.transports {
             *subscribe.of_mut(*transport) = templates.of(*transport).cloned();
         }
-        let contract = || server.contract.then(|| self.contract.publish.clone());
+        let contract = || {
+            let mut publish = server.contract.then(|| self.contract.publish.clone())?;
+            publish.websocket = publish.websocket.filter(|_| subscribe.websocket.is_some());
+            Some(publish)
+        };
+        let publish = server.publish.clone().or_else(contract);
         Endpoints {
             name: server.name.clone(),
             subscribe,
-            publish: server.publish.clone().or_else(contract),
+            publish,
             emitters: server.emitter.is_some(),
             started: true,
         }

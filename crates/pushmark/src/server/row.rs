@@ -29,6 +29,8 @@ pub struct Contract {
     pub stats: String,
     /// URL of its emitters.
     pub emitters: String,
+    /// URL that switches its log (CONTRACT 2.4).
+    pub log: String,
     /// How clients subscribe.
     pub subscribe: SubscribeSet,
     /// How a message is published.
