@@ -45,7 +45,15 @@ impl Scale {
         Scale { low: floor, high: top, from, to, log: true }
     }
 
-    /// The same axis over another stretch.
+    /// Between two values as they are, logarithmic or not.
+    pub(crate) fn between(low: f64, high: f64, log: bool, from: f64, to: f64) -> Scale {
+        if log && low > 0.0 && high > low {
+            return Scale { low, high, from, to, log };
+        }
+        Scale::linear(low, high, from, to)
+    }
+
+    /// The place of a value along the axis.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -53,6 +61,10 @@ impl Scale {
             (value - self.low) / (self.high - self.low)
         };
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        self.log
     }
 
     pub(crate) fn low(&self) -> f64 {

@@ -38,8 +38,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Its name as part of an address.
     pub(crate) fn anchor(&self) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        format!("f-{}", self.figure.id.chars().map(plain).collect::<String>())
+        format!("f-{}", plain(&self.figure.id))
     }
 
     /// As it stands in the page.
@@ -106,6 +105,11 @@ impl Entry {
             Body::Html(_) => None,
         }
     }
+}
+
+/// A name as part of an address or an id.
+pub(crate) fn plain(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 /// What a figure takes with it when it leaves the page: suite, number, verdicts, n, version.

@@ -17,6 +17,8 @@ use super::drawn::{Body, Drawn};
 use super::quantity::{Divisor, Quantity, Reading, two};
 use layout::{Block, Layout, Row};
 
+pub(crate) use layout::number;
+
 /// More tables than these are folded.
 const OPEN: usize = 4;
 
@@ -170,7 +172,7 @@ fn table_of(layout: &Layout<'_>, block: &Block<'_, '_>, quantity: &Quantity, hea
                 @for axis in &layout.rows { th scope="col" { (axis.label) } }
                 @if layout.by_transport || layout.rows.is_empty() { th scope="col" { "transport" } }
                 @for (i, value) in layout.columns.iter().enumerate() {
-                    th scope="col" { @if i == 0 { (layout.column_label()) " " } (layout::number(value)) }
+                    th scope="col" { @if i == 0 { (layout.column_label()) " " } (number(value)) }
                 }
             } }
             tbody {

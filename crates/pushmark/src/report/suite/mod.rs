@@ -13,12 +13,22 @@
 //!
 //! The table of [`Drawn`] is the full alternative to its drawing, and its CSV.
 
+mod against;
 mod cells;
+mod chart;
 mod drawn;
+mod ended;
+mod grid;
 mod matrix;
 mod page;
+mod panels;
+mod place;
+mod places;
+mod published;
 mod quantity;
+mod says;
 mod text;
+mod time;
 
 use pushmark_model::suite::{Figure, FigureKind, Suite};
 
@@ -34,7 +44,10 @@ type Draw = fn(&View<'_>, &Figure) -> Result<Drawn, String>;
 fn drawer(kind: FigureKind) -> Draw {
     match kind {
         FigureKind::Matrix => matrix::draw,
-        FigureKind::Against | FigureKind::Time => |_, _| Err("this version does not draw this kind".into()),
+        FigureKind::Against => against::draw,
+        FigureKind::Time => time::draw,
+        FigureKind::Place => place::draw,
+        _ => |_, _| Err("this version does not draw this kind".into()),
     }
 }
 

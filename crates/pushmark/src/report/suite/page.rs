@@ -10,6 +10,7 @@ use super::super::words;
 use super::cells::{Fate, View};
 use super::drawn::{Entry, size, starts, verdicts};
 use super::matrix::axes_in_words;
+use super::{published, says};
 
 const STYLE: &str = include_str!("suite.css");
 
@@ -33,6 +34,7 @@ pub(crate) fn html(view: &View<'_>, entries: &[Entry]) -> Markup {
                     @if !figures.is_empty() {
                         section.part { h2 { "Figures" } div.stack { @for entry in figures { (entry.html(view)) } } }
                     }
+                    (published::section(view, &entries.iter().map(|e| &e.figure).collect::<Vec<_>>()))
                     (not_measured(view))
                     (method(view))
                     (environment(view))
@@ -186,6 +188,9 @@ fn method_lines(view: &View<'_>) -> Vec<String> {
     );
     if view.suite.scale != 1.0 || view.suite.scale_time != 1.0 {
         out.push("Crowds and cycles were shrunk; emit intervals, holds, rates and time-outs are as written. Figures of a smaller crowd are compared by shape, not by value.".into());
+    }
+    if view.suite.figures.iter().any(|f| f.kind == FigureKind::Against) {
+        out.push(says::knee::RULE.into());
     }
     if view.run().is_some_and(|r| r.environment.same_host) {
         out.push("Server and generator share one host: on loopback the sender is charged for part of the receiver's TCP input. Such figures rank servers; they are not a network's.".into());

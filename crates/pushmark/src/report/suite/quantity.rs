@@ -10,6 +10,7 @@ use super::super::numbers::{PAGE, TimeUnit, byte_unit};
 use super::super::scale::{plain_tick, time_tick};
 
 /// A metric to be drawn.
+#[derive(Clone)]
 pub(crate) struct Quantity {
     metric: Metric,
 }
@@ -60,6 +61,26 @@ impl Quantity {
         self.metric.unit == Unit::Micros
             && !self.metric.name.contains("cpu")
             && !self.metric.name.contains("_us")
+    }
+
+    /// Counts and rates may span so much that only a log axis shows them.
+    pub(crate) fn is_rate(&self) -> bool {
+        matches!(self.metric.unit, Unit::Count | Unit::PerSecond)
+    }
+
+    /// For an axis: what it is, and shorter.
+    pub(crate) fn words(&self) -> (String, String) {
+        let clause = |text: &str| {
+            let end = text.find([',', ';', '(']).unwrap_or(text.len());
+            text[..end].trim().to_string()
+        };
+        let unit = if self.metric.unit == Unit::PerSecond { ", per s" } else { "" };
+        let stat = self.metric.name.rsplit('.').next().unwrap_or_default();
+        let whole = match self.metric.about.rsplit_once(": ") {
+            Some((family, _)) => format!("{stat} of {}", clause(family)),
+            None => clause(&self.metric.about),
+        };
+        (format!("{whole}{unit}"), format!("{}{unit}", self.metric.name))
     }
 
     /// What it is in an arm.

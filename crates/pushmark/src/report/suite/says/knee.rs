@@ -1,0 +1,115 @@
+//! Where a line bends: the inner point of four or more where its slope, as drawn, changes most, if
+//! one side is at least three times as steep as the other and rises over a quarter of the range.
+
+use super::super::super::words;
+use super::super::chart::Chart;
+use super::{believed, name, of_panel, place};
+
+/// The rule, for the section on how it was measured.
+pub(crate) const RULE: &str = "A line bends (has its knee) at the inner point of four or more where its slope, as drawn, changes most, if one side is at least three times as steep as the other and covers a quarter of the line's range.";
+
+/// Steeper by this much.
+const STEEPER: f64 = 3.0;
+
+/// The index of the knee of a line of (x, y), if it has one.
+pub(crate) fn of(points: &[(f64, f64)], log_x: bool, log_y: bool) -> Option<usize> {
+    if points.len() < 4 || points.iter().any(|p| (log_x && p.0 <= 0.0) || (log_y && p.1 <= 0.0)) {
+        return None;
+    }
+    let scaled: Vec<(f64, f64)> = points
+        .iter()
+        .map(|p| (if log_x { p.0.ln() } else { p.0 }, if log_y { p.1.ln() } else { p.1 }))
+        .collect();
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let (low, high) =
+            scaled.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        high - low
+    };
+    let (width, height) = (range(|p| p.0), range(|p| p.1));
+    if width <= 0.0 || height <= 0.0 {
+        return None;
+    }
+    let slopes: Vec<f64> =
+        scaled.windows(2).map(|w| (w[1].1 - w[0].1) / height / ((w[1].0 - w[0].0) / width)).collect();
+    let change = |i: usize| (slopes[i] - slopes[i - 1]).abs();
+    let at = (1..slopes.len())
+        .filter(|i| change(*i).is_finite())
+        .max_by(|a, b| change(*a).total_cmp(&change(*b)))?;
+    let (before, after) = (slopes[at - 1].abs(), slopes[at].abs());
+    let steep = before.max(after) >= STEEPER * before.min(after) || slopes[at - 1] * slopes[at] < 0.0;
+    let covered = |from: usize, to: usize| ((scaled[to].1 - scaled[from].1) / height).abs();
+    let side = if after > before { covered(at, points.len() - 1) } else { covered(0, at) };
+    (steep && side >= 0.25).then_some(at)
+}
+
+/// Where the lines of a figure bend.
+pub(super) fn sentence(chart: &Chart) -> Option<String> {
+    if chart.x.names {
+        return None;
+    }
+    let log_y = chart.rows.first().is_some_and(|r| r.log);
+    let mut knees: Vec<(String, String)> = Vec::new();
+    let mut long = 0;
+    for column in &chart.columns {
+        let Some(panel) = column.panels.first() else { continue };
+        for (i, series) in chart.series.iter().enumerate() {
+            let points: Vec<(f64, f64)> = believed(panel, i).iter().map(|p| (p.x, p.y)).collect();
+            long += usize::from(points.len() >= 4);
+            if let Some(at) = of(&points, chart.x.log, log_y) {
+                let who = format!("{}{}", name(&series.label), of_panel(&column.title));
+                knees.push((place(chart, points[at].0), who));
+            }
+        }
+    }
+    if long == 0 {
+        return None;
+    }
+    if knees.is_empty() {
+        return Some(if long == 1 { "The line has no knee.".into() } else { "No line has a knee.".into() });
+    }
+    let first = knees[0].0.clone();
+    if knees.iter().all(|k| k.0 == first) && knees.len() == long {
+        let all = if long == 1 { "The line bends".to_string() } else { "All lines bend".into() };
+        return Some(format!("{all} at {first}."));
+    }
+    if knees.len() <= 2 {
+        let each: Vec<String> = knees.iter().map(|(at, who)| format!("{who} bends at {at}")).collect();
+        let each: Vec<&str> = each.iter().map(String::as_str).collect();
+        return Some(format!("{}.", words::capital(&words::list(&each))));
+    }
+    // The commonest place stands for all.
+    let count = |at: &String| knees.iter().filter(|k| k.0 == *at).count();
+    let most = knees.iter().map(|k| &k.0).max_by_key(|at| count(at))?;
+    Some(format!(
+        "{} of {long} lines bend, most of them at {most}.",
+        words::capital(&words::number(knees.len()))
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_knee_is_where_the_slope_changes_most() {
+        let bent = [(1.0, 1.0), (2.0, 1.1), (3.0, 1.2), (4.0, 5.0), (5.0, 9.0)];
+        assert_eq!(of(&bent, false, false), Some(2));
+        let flattens = [(1.0, 1.0), (2.0, 4.0), (3.0, 7.0), (4.0, 7.2), (5.0, 7.3)];
+        assert_eq!(of(&flattens, false, false), Some(2));
+    }
+
+    #[test]
+    fn a_straight_or_short_line_has_none() {
+        let straight: Vec<(f64, f64)> = (1..8).map(|i| (f64::from(i), 3.0 * f64::from(i))).collect();
+        assert_eq!(of(&straight, false, false), None);
+        assert_eq!(of(&[(1.0, 1.0), (2.0, 1.0), (3.0, 9.0)], false, false), None);
+        let flat = [(1.0, 2.0), (2.0, 2.0), (3.0, 2.0), (4.0, 2.0)];
+        assert_eq!(of(&flat, false, false), None);
+    }
+
+    #[test]
+    fn a_power_law_is_straight_on_log_axes() {
+        let power: Vec<(f64, f64)> = (0..6).map(|i| (f64::from(1 << i), f64::from(1 << (2 * i)))).collect();
+        assert_eq!(of(&power, true, true), None);
+    }
+}

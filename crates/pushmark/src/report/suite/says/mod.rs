@@ -1,0 +1,114 @@
+//! The paragraph under a figure: sentences by rules over its data. At most two numbers a
+//! sentence, doubt in the same sentence; a difference is named only where the bars allow it.
+
+pub(crate) mod knee;
+mod limit;
+mod order;
+
+use pushmark_model::suite::Figure;
+
+use super::super::words;
+use super::cells::{Cell, Fate, View};
+use super::chart::{Chart, Panel, Point};
+use super::published;
+use super::quantity::Quantity;
+
+/// What a figure of lines shows: order, knee, bottleneck, agreement with what was printed, and
+/// where nothing is claimed.
+pub(crate) fn against(
+    view: &View<'_>,
+    figure: &Figure,
+    chart: &Chart,
+    quantity: &Quantity,
+    cells: &[&Cell<'_>],
+) -> Vec<String> {
+    let rules = [
+        order::sentence(chart, quantity),
+        knee::sentence(chart),
+        limit::sentence(view, cells),
+        published::sentence(view, figure),
+        unclaimed(cells),
+    ];
+    let said: Vec<String> = rules.into_iter().flatten().collect();
+    if said.is_empty() { vec!["No rule finds anything in these cells.".into()] } else { said }
+}
+
+/// Why a figure has nothing to draw.
+pub(crate) fn nothing(cells: &[&Cell<'_>]) -> String {
+    let of = |fate: Fate| cells.iter().filter(|c| c.fate() == fate).count();
+    let parts: Vec<String> =
+        Fate::ALL.into_iter().filter(|f| of(*f) > 0).map(|f| format!("{} {}", of(f), f.name())).collect();
+    format!("none of its {} has this figure ({})", words::plural(cells.len(), "cell"), parts.join(", "))
+}
+
+/// Cells without a believed value, and the commonest reason.
+fn unclaimed(cells: &[&Cell<'_>]) -> Option<String> {
+    let invalid: Vec<&&Cell<'_>> =
+        cells.iter().filter(|c| matches!(c.fate(), Fate::Invalid | Fate::Failed)).collect();
+    let refused = cells.iter().filter(|c| c.fate() == Fate::Refused).count();
+    let mut reasons: Vec<(usize, String)> = Vec::new();
+    for reason in invalid.iter().map(|c| c.reason()).filter(|r| !r.is_empty()) {
+        match reasons.iter_mut().find(|r| r.1 == reason) {
+            Some(found) => found.0 += 1,
+            None => reasons.push((1, reason)),
+        }
+    }
+    let commonest = reasons.into_iter().max_by_key(|r| r.0);
+    match (invalid.len(), commonest) {
+        (0, _) if refused == 0 => None,
+        (0, _) => Some(format!("{} refused by this machine.", were(refused))),
+        (n, Some((_, reason))) => Some(format!("In {} nothing is claimed: {reason}.", count(n))),
+        (n, None) => Some(format!("In {} nothing is claimed.", count(n))),
+    }
+}
+
+fn were(n: usize) -> String {
+    let verb = if n == 1 { "was" } else { "were" };
+    format!("{} {verb}", words::capital(&count(n)))
+}
+
+/// `one cell`, `12 cells`.
+fn count(n: usize) -> String {
+    format!("{} cell{}", words::number(n), if n == 1 { "" } else { "s" })
+}
+
+/// The believed points of a line in a panel, by x.
+fn believed(panel: &Panel, series: usize) -> Vec<&Point> {
+    let lines = panel.lines.iter().filter(|l| l.series == series);
+    lines.flat_map(|l| l.segments.iter().flatten()).filter(|p| !p.at_least).collect()
+}
+
+/// Whether the bars of two points do not touch; without bars the values decide.
+fn apart(a: &Point, b: &Point) -> bool {
+    let ((a_low, a_high), (b_low, b_high)) = (a.bounds.unwrap_or((a.y, a.y)), b.bounds.unwrap_or((b.y, b.y)));
+    a_low > b_high || b_low > a_high
+}
+
+/// Said of sentences that rest on cells of one start.
+fn no_interval<'p>(points: impl IntoIterator<Item = &'p Point>) -> &'static str {
+    if points.into_iter().any(|p| p.bounds.is_none()) { " (one run a cell: no interval)" } else { "" }
+}
+
+/// `10 000 users`, for the end of a sentence; empty where there is one panel.
+fn of_panel(title: &str) -> String {
+    if title.is_empty() { String::new() } else { format!(", {title}") }
+}
+
+/// What a place on x is called.
+fn place(chart: &Chart, x: f64) -> String {
+    let named = chart.x.places.iter().find(|p| (p.0 - x).abs() < 1e-9);
+    let value = named.map_or_else(|| (chart.x.tick)(x), |p| p.1.clone());
+    // A number alone needs its axis.
+    let bare = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '\u{202f}' | '.' | 'k'));
+    if bare && !chart.x.names { format!("{value} {}", unit(&chart.x.name)) } else { value }
+}
+
+/// The axis without what the scale did to it.
+fn unit(name: &str) -> &str {
+    name.split(" as written").next().unwrap_or(name)
+}
+
+/// The reference is called so, and never wins.
+fn name(label: &str) -> String {
+    if label == "builtin" { "the reference (builtin)".into() } else { label.to_string() }
+}

@@ -1,0 +1,127 @@
+//! Which line lies above which, and by how much: only where their bars do not touch.
+
+use super::super::super::numbers::PAGE;
+use super::super::super::words;
+use super::super::chart::{Chart, Point};
+use super::super::quantity::Quantity;
+use super::{apart, believed, name, no_interval, of_panel, place};
+
+/// The sentence for one, two, or more lines.
+pub(super) fn sentence(chart: &Chart, quantity: &Quantity) -> Option<String> {
+    match chart.series.len() {
+        0 => None,
+        1 => growth(chart, quantity),
+        2 => pair(chart),
+        _ => extremes(chart),
+    }
+}
+
+/// The first row of panels: what the figure is about.
+fn panels(chart: &Chart) -> impl Iterator<Item = (&str, &super::Panel)> {
+    chart.columns.iter().filter_map(|c| Some((c.title.as_str(), c.panels.first()?)))
+}
+
+/// One line: from its first place to its last, in the panel with the most points.
+fn growth(chart: &Chart, quantity: &Quantity) -> Option<String> {
+    let all: Vec<(&str, Vec<&Point>)> = panels(chart).map(|(t, p)| (t, believed(p, 0))).collect();
+    let (title, points) = all.into_iter().rev().max_by_key(|(_, p)| p.len())?;
+    let ([first, ..], [.., last]) = (points.as_slice(), points.as_slice()) else { return None };
+    let label = name(&chart.series[0].label);
+    let of = of_panel(title);
+    if points.len() < 2 {
+        return Some(format!("{label} has one point{of}: {}.", quantity.show(first.y)));
+    }
+    let doubt = no_interval([*first, *last]);
+    let ends = format!("from {} to {}{of}", place(chart, first.x), place(chart, last.x));
+    if !apart(first, last) {
+        return Some(format!("{label}: no difference is seen {ends}{doubt}."));
+    }
+    let (low, high, verb) =
+        if last.y > first.y { (first.y, last.y, "grows") } else { (last.y, first.y, "falls") };
+    if low <= 0.0 {
+        return Some(format!("{label} {verb} {ends}{doubt}."));
+    }
+    Some(format!("{label} {verb} {} {ends}{doubt}.", PAGE.ratio(high / low)))
+}
+
+/// Two lines, over all places where both have a value.
+fn pair(chart: &Chart) -> Option<String> {
+    let mut both: Vec<(&Point, &Point)> = Vec::new();
+    for (_, panel) in panels(chart) {
+        let (a, b) = (believed(panel, 0), believed(panel, 1));
+        both.extend(a.iter().filter_map(|p| Some((*p, *b.iter().find(|q| (q.x - p.x).abs() < 1e-9)?))));
+    }
+    let [a, b] = [0, 1].map(|i| name(&chart.series[i].label));
+    let places = both.len();
+    if places == 0 {
+        return None;
+    }
+    let above = both.iter().filter(|(p, q)| apart(p, q) && p.y > q.y).count();
+    let below = both.iter().filter(|(p, q)| apart(p, q) && p.y < q.y).count();
+    let (upper, lower, n, other) =
+        if above >= below { (&a, &b, above, below) } else { (&b, &a, below, above) };
+    let doubt = no_interval(both.iter().flat_map(|(p, q)| [*p, *q]));
+    if n == 0 {
+        return Some(format!("No difference is seen between {a} and {b}{doubt}."));
+    }
+    let whole = n == places;
+    let ratios: Vec<f64> = both
+        .iter()
+        .map(|(p, q)| (p.y.max(q.y), p.y.min(q.y)))
+        .filter(|(_, low)| *low > 0.0)
+        .map(|(high, low)| high / low)
+        .collect();
+    if whole && ratios.len() == places {
+        let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0f64), |(l, m), r| (l.min(*r), m.max(*r)));
+        let at = if places == 1 { "at the one place they share" } else { "at every place they share" };
+        let (low, high) = (PAGE.ratio(least), PAGE.ratio(most));
+        let by =
+            if low == high { low } else { format!("{} to {high}", low.trim_end_matches(['×', '\u{a0}'])) };
+        return Some(format!("{upper} lies above {lower} {at}, by {by}{doubt}."));
+    }
+    let rest = match (other, places - n - other) {
+        (0, _) => "no difference is seen at the others".to_string(),
+        (_, 0) => "below it at the others".into(),
+        (m, _) => format!("below it at {}, no difference is seen at the others", words::number(m)),
+    };
+    Some(format!("{upper} lies above {lower} at {n} of {places} places; {rest}{doubt}."))
+}
+
+/// Three lines and more: highest and lowest at the place that most of them share.
+fn extremes(chart: &Chart) -> Option<String> {
+    let mut places: Vec<(usize, f64, &str, Vec<(usize, &Point)>)> = Vec::new();
+    for (title, panel) in panels(chart) {
+        for series in 0..chart.series.len() {
+            for point in believed(panel, series) {
+                match places.iter_mut().find(|p| p.2 == title && (p.1 - point.x).abs() < 1e-9) {
+                    Some(place) => {
+                        place.0 += 1;
+                        place.3.push((series, point));
+                    }
+                    None => places.push((1, point.x, title, vec![(series, point)])),
+                }
+            }
+        }
+    }
+    // The last of those with the most lines.
+    let (count, x, title, points) =
+        places.into_iter().max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
+    // The reference never wins: it is left out where two others remain.
+    let reference = |s: usize| chart.series[s].label == "builtin";
+    let own: Vec<&(usize, &Point)> = points.iter().filter(|p| !reference(p.0)).collect();
+    if count < 2 || own.len() < 2 {
+        return None;
+    }
+    let high = own.iter().max_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
+    let low = own.iter().min_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
+    let doubt = no_interval([high.1, low.1]);
+    let at = format!("At {}{}", place(chart, x), of_panel(title));
+    let [above, below] = [high.0, low.0].map(|s| name(&chart.series[s].label));
+    if !apart(high.1, low.1) {
+        return Some(format!("{at} no difference is seen between the lines{doubt}."));
+    }
+    if low.1.y <= 0.0 {
+        return Some(format!("{at} {above} is highest and {below} lowest{doubt}."));
+    }
+    Some(format!("{at} {above} is highest, {} {below}, the lowest{doubt}.", PAGE.ratio(high.1.y / low.1.y)))
+}
