@@ -1,4 +1,6 @@
-//! `pushmark runs list|show|query|rm`: the runs kept in a folder of results.
+//! `pushmark runs list|show|query|schema|export|rm`: the runs kept in a folder of results.
+
+mod export;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,7 @@ pub enum Action {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Runs one SELECT over the tables runs, arms and thresholds.
+    /// Runs one SELECT over the tables and views that `runs schema` prints.
     Query {
         /// The statement.
         sql: String,
@@ -49,6 +51,10 @@ pub enum Action {
         #[arg(long, value_enum, default_value_t)]
         format: TableFormat,
     },
+    /// Prints the tables and views that a query can name, with what their columns mean.
+    Schema,
+    /// Writes what was measured for other tools: every metric as CSV, or samples as JMeter keeps them.
+    Export(export::ExportArgs),
     /// Removes runs with their folders.
     Rm {
         /// The runs, each by its id, its begin, or its last four characters.
@@ -71,18 +77,25 @@ pub enum TableFormat {
 
 /// Runs the command.
 pub fn run(args: &RunsArgs) -> anyhow::Result<Exit> {
-    let results = &args.results;
-    if !results.is_dir() {
-        let message = format!("{} does not exist: no run is kept there", results.display());
-        return Err(Ending::error(Exit::Usage, message));
-    }
+    let results = args.results.as_path();
     match &args.action {
-        Action::List { format } => print(&list(results, *format)?)?,
-        Action::Show { run, format } => print(&show(results, run, *format)?)?,
-        Action::Query { sql, format } => print(&query(results, sql, *format)?)?,
-        Action::Rm { runs } => print(&remove(results, runs)?)?,
+        Action::List { format } => print(&list(kept(results)?, *format)?)?,
+        Action::Show { run, format } => print(&show(kept(results)?, run, *format)?)?,
+        Action::Query { sql, format } => print(&query(kept(results)?, sql, *format)?)?,
+        Action::Schema => print(store::index::SCHEMA)?,
+        Action::Export(asked) => export::run(results, asked)?,
+        Action::Rm { runs } => print(&remove(kept(results)?, runs)?)?,
     }
     Ok(Exit::Pass)
+}
+
+/// The folder of results, where there is one.
+fn kept(results: &Path) -> anyhow::Result<&Path> {
+    if results.is_dir() {
+        return Ok(results);
+    }
+    let message = format!("{} does not exist: no run is kept there", results.display());
+    Err(Ending::error(Exit::Usage, message))
 }
 
 fn list(results: &Path, format: Format) -> anyhow::Result<String> {

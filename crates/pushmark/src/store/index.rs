@@ -1,4 +1,5 @@
-//! `results/index.sqlite`: runs, arms and thresholds as tables, for `pushmark runs query`.
+//! `results/index.sqlite`: runs, their arms and every metric as tables, and views for the questions
+//! of the studies, for `pushmark runs query`.
 //!
 //! Made from run folders alone. An index that is missing, older, or damaged is built again.
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use pushmark_model::run::Run;
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 pub use answer::Answer;
 
@@ -19,33 +20,12 @@ use super::folder;
 
 /// The index's file, within a folder of results.
 pub const FILE: &str = "index.sqlite";
-/// Raised whenever [`TABLES`] changes: an index of another version is built again.
-const VERSION: i32 = 1;
+/// Raised whenever [`SCHEMA`] changes: an index of another version is built again.
+const VERSION: i32 = 2;
 
-/// The tables, as `runs query` shows them when it is asked for what is not there.
-pub const TABLES: &str = "\
-CREATE TABLE runs (
-  id TEXT PRIMARY KEY, name TEXT NOT NULL, started_at TEXT NOT NULL, folder TEXT NOT NULL,
-  verdict TEXT NOT NULL, seed INTEGER NOT NULL, pushmark_version TEXT NOT NULL,
-  kernel TEXT NOT NULL, cpu TEXT NOT NULL, cpus INTEGER NOT NULL, same_host INTEGER NOT NULL);
-CREATE TABLE arms (
-  run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
-  transport TEXT NOT NULL, target TEXT NOT NULL, outcome TEXT NOT NULL, verdict TEXT NOT NULL,
-  error TEXT, asked INTEGER NOT NULL, opened INTEGER NOT NULL, lost INTEGER NOT NULL,
-  intended INTEGER, expected INTEGER, delivered INTEGER, missing INTEGER, late INTEGER,
-  superseded INTEGER, excused INTEGER, unserved INTEGER, unpublished INTEGER, duplicate INTEGER,
-  p50_us INTEGER, p90_us INTEGER, p99_us INTEGER, p999_us INTEGER, max_us INTEGER, mean_us REAL,
-  from_sent_p99_us INTEGER, read_lag_p99_us INTEGER, publisher_lag_p99_us INTEGER,
-  age_mean_us REAL, age_p99_us INTEGER, connect_p50_us INTEGER, connect_p99_us INTEGER,
-  server_cpu_us INTEGER, server_rss_bytes_peak INTEGER, server_rss_bytes_per_connection REAL,
-  generator_cpu_us INTEGER, generator_busiest_core REAL, softirq_us INTEGER,
-  bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL,
-  PRIMARY KEY (run, transport, target));
-CREATE TABLE thresholds (
-  run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
-  arm TEXT NOT NULL, expression TEXT NOT NULL, value REAL, ok INTEGER NOT NULL);
-CREATE INDEX thresholds_run ON thresholds(run);
-";
+/// The tables and views with what their columns mean: `runs schema` prints it, and `runs query` when it
+/// is asked for what is not there.
+pub const SCHEMA: &str = include_str!("index/schema.sql");
 
 /// An open index.
 #[derive(Debug)]
@@ -77,7 +57,8 @@ impl Index {
 
     /// Adds a run that is kept in `folder`, or replaces what is known of it.
     pub fn insert(&mut self, run: &Run, folder: &Path) -> anyhow::Result<()> {
-        let transaction = self.database.transaction()?;
+        // Immediate: it waits for another writer before it begins, never half-way.
+        let transaction = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let relative = folder.strip_prefix(&self.results).unwrap_or(folder);
         rows::insert(&transaction, run, relative)?;
         Ok(transaction.commit()?)
@@ -158,7 +139,7 @@ pub fn rebuild(results: &Path) -> anyhow::Result<Rebuilt> {
 fn build(file: &Path, results: &Path) -> anyhow::Result<Rebuilt> {
     let mut database = Connection::open(file)?;
     let transaction = database.transaction()?;
-    transaction.execute_batch(TABLES)?;
+    transaction.execute_batch(SCHEMA)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     let mut rebuilt = Rebuilt::default();
     for folder in folder::find_runs(results) {

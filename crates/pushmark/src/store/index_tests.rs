@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use pushmark_model::run::CaseRef;
 use serde_json::Value;
 
 use super::*;
@@ -92,4 +93,89 @@ fn a_query_only_reads_and_a_wrong_one_shows_the_tables() {
     assert!(error("DELETE FROM runs").contains("only read"));
     assert!(error("SELECT p98 FROM arms").contains("CREATE TABLE arms"));
     assert!(error("SELECT p98 FROM arms").contains("no such column"));
+}
+
+/// A run of a suite, kept two levels below the results.
+fn keep_case(results: &Path, id: &str, repeat: u32) -> (Run, PathBuf) {
+    let mut run = testing::run(id);
+    run.case = Some(CaseRef {
+        suite: "chat".into(),
+        id: "builtin-20".into(),
+        axes: [("room", "20"), ("clients", "1000")].map(|(a, v)| (a.to_owned(), v.to_owned())).into(),
+        repeat,
+        scale: 1.0,
+        scale_time: 1.0,
+    });
+    let kept = Kept { run: &run, windows: &[], intervals: &[], logs: &[], report_html: None };
+    let folder = store::save(&kept, &[results.join("chat").join(id)]).unwrap().folder;
+    (run, folder)
+}
+
+#[test]
+fn metrics_axes_and_phases_can_be_asked_for() {
+    let results = tempfile::tempdir().unwrap();
+    keep_case(results.path(), ID, 1);
+    let one = |sql| Index::query(results.path(), sql).unwrap().rows;
+    assert_eq!(
+        one("SELECT value FROM metrics WHERE metric = 'delivery.missing' AND transport = 'sse'"),
+        [[Value::from(2.0)]]
+    );
+    assert_eq!(one("SELECT value FROM axes WHERE axis = 'room'"), [["20"]]);
+    assert_eq!(one("SELECT DISTINCT end_us - start_us FROM measured"), [[10_000_000]]);
+    assert_eq!(one("SELECT count(*) FROM metrics WHERE metric LIKE 'poll.%'"), [[0]], "no one polled");
+}
+
+#[test]
+fn every_view_answers_on_fixed_runs() {
+    let results = tempfile::tempdir().unwrap();
+    keep(results.path(), "20261121T200400Z-fan-out-aaaa");
+    keep_case(results.path(), ID, 1);
+    keep_case(results.path(), "20261121T200500Z-fan-out-m2x7", 2);
+    let views = Index::query(results.path(), "SELECT name FROM sqlite_master WHERE type = 'view'").unwrap();
+    for view in views.rows {
+        let view = view[0].as_str().unwrap();
+        Index::query(results.path(), &format!("SELECT * FROM {view}")).unwrap();
+    }
+    let text = |sql| Index::query(results.path(), sql).unwrap().text();
+    insta::assert_snapshot!(text("SELECT repeat, transport, users, room, delivered_per_s, p99_us FROM study_2_chat ORDER BY 1, 2"), @"
+    repeat  transport  users  room  delivered_per_s  p99_us
+         1  sse           10  20               99.8     990
+         1  websocket     10  20              100.0     990
+         2  sse           10  20               99.8     990
+         2  websocket     10  20              100.0     990
+    ");
+    insta::assert_snapshot!(text("SELECT case_id, transport, n, mean, variance FROM cell_metrics WHERE metric = 'delivery.missing'"), @"
+    case_id     transport  n  mean  variance
+    builtin-20  sse        2   2.0       0.0
+    builtin-20  websocket  2   0.0       0.0
+    ");
+    assert_eq!(
+        Index::query(results.path(), "SELECT count(*) FROM cells").unwrap().rows,
+        [[4]],
+        "of suites only"
+    );
+}
+
+#[test]
+fn two_writers_wait_for_each_other() {
+    let results = tempfile::tempdir().unwrap();
+    Index::open(results.path()).unwrap();
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let results = results.path();
+            scope.spawn(move || {
+                for n in 0..20 {
+                    let (run, folder) = keep_case(
+                        results,
+                        &format!("20261121T2005{n:02}Z-fan-out-{writer}{writer}{writer}{writer}"),
+                        1,
+                    );
+                    Index::open(results).unwrap().insert(&run, &folder).unwrap();
+                }
+            });
+        }
+    });
+    let database = Connection::open(results.path().join(FILE)).unwrap();
+    let runs: i64 = database.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
+    assert_eq!(runs, 40, "none lost, and no folder was needed to find them");
 }

@@ -9,9 +9,11 @@ mod folder;
 pub mod hlog;
 mod id;
 pub mod index;
+pub mod jtl;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod utc;
+pub mod wide;
 
 pub use draft::Draft;
 pub use folder::{Kept, Saved, find_runs, load, parse, places, save};

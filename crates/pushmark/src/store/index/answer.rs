@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use serde_json::Value;
 
-use super::TABLES;
+use super::SCHEMA;
 
 /// Most rows of an answer; a query that has more is told so.
 const ROWS_MAX: usize = 100_000;
@@ -25,7 +25,7 @@ impl Answer {
     /// Runs one statement that only reads.
     pub(super) fn of(database: &Connection, sql: &str) -> anyhow::Result<Answer> {
         let mut statement =
-            database.prepare(sql).with_context(|| format!("the query cannot be run; there are\n{TABLES}"))?;
+            database.prepare(sql).with_context(|| format!("the query cannot be run; there are\n{SCHEMA}"))?;
         if !statement.readonly() {
             bail!("the index is only read here; it is built from the run folders");
         }

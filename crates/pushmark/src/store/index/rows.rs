@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
+use pushmark_model::metrics;
 use pushmark_model::run::{Arm, Run};
 use rusqlite::{Connection, ToSql, params};
 
 /// Puts a run into the tables in place of what they knew of it.
 pub(super) fn insert(database: &Connection, run: &Run, folder: &Path) -> rusqlite::Result<()> {
-    database.execute("DELETE FROM arms WHERE run = ?1", params![run.id])?;
-    database.execute("DELETE FROM thresholds WHERE run = ?1", params![run.id])?;
+    for table in ["arms", "metrics", "axes", "phases", "thresholds"] {
+        database.execute(&format!("DELETE FROM {table} WHERE run = ?1"), params![run.id])?;
+    }
+    let case = run.case.as_ref();
     database.execute(
-        "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         params![
             run.id,
             run.name,
@@ -23,16 +26,40 @@ pub(super) fn insert(database: &Connection, run: &Run, folder: &Path) -> rusqlit
             run.environment.cpu,
             run.environment.cpus,
             run.environment.same_host,
+            run.environment.server.as_ref().map(|server| &server.name),
+            case.map(|case| &case.suite),
+            case.map(|case| &case.id),
+            case.map(|case| case.repeat),
         ],
     )?;
+    for (axis, value) in case.iter().flat_map(|case| &case.axes) {
+        database.execute("INSERT INTO axes VALUES (?1, ?2, ?3)", params![run.id, axis, value])?;
+    }
     for arm in &run.arms {
         insert_arm(database, &run.id, arm)?;
+        insert_figures(database, &run.id, arm)?;
     }
     for threshold in &run.thresholds {
         database.execute(
             "INSERT INTO thresholds VALUES (?1, ?2, ?3, ?4, ?5)",
             params![run.id, threshold.arm.name(), threshold.expression, threshold.value, threshold.ok],
         )?;
+    }
+    Ok(())
+}
+
+/// Every metric that was measured, and the phases.
+fn insert_figures(database: &Connection, run: &str, arm: &Arm) -> rusqlite::Result<()> {
+    let transport = arm.transport.name();
+    let mut row = database.prepare_cached("INSERT OR REPLACE INTO metrics VALUES (?1, ?2, ?3, ?4)")?;
+    for metric in metrics::all() {
+        if let Some(value) = metric.value(arm) {
+            row.execute(params![run, transport, metric.name, value])?;
+        }
+    }
+    let mut row = database.prepare_cached("INSERT OR REPLACE INTO phases VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for phase in &arm.phases {
+        row.execute(params![run, transport, phase.name, phase.start_us as i64, phase.end_us as i64])?;
     }
     Ok(())
 }

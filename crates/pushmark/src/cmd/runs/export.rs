@@ -1,0 +1,93 @@
+//! `pushmark runs export`: what was measured, for other tools.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::cmd::output::note;
+use crate::exit::{Ending, Exit};
+use crate::store::{self, Index, jtl, wide};
+
+/// What is exported, and how.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    /// Runs by id or by folder; a suite's folder stands for all its runs.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// The form.
+    #[arg(long, value_enum)]
+    format: Form,
+    /// Most samples of a JTL file; above it one sample stands for several.
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    at_most: u64,
+    /// The file, which must not exist; without it stdout.
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+/// What other tools read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// A row an arm, a column a metric: spreadsheets, statistics.
+    Csv,
+    /// The result file of JMeter: a row a delivery.
+    Jtl,
+}
+
+/// Writes the runs.
+pub(super) fn run(results: &Path, asked: &ExportArgs) -> anyhow::Result<()> {
+    let mut folders = Vec::new();
+    for key in &asked.runs {
+        folders.append(&mut find(results, key)?);
+    }
+    folders.dedup();
+    match &asked.to {
+        None => write(asked, &folders, &mut io::stdout().lock()),
+        Some(path) => {
+            let file = File::create_new(path).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    Ending::error(Exit::Usage, format!("{} exists already", path.display()))
+                }
+                _ => anyhow::Error::from(error).context(format!("cannot make {}", path.display())),
+            })?;
+            // A file cut off would be read as a shorter run.
+            write(asked, &folders, &mut BufWriter::new(file)).inspect_err(|_| drop(fs::remove_file(path)))
+        }
+    }
+}
+
+fn write(asked: &ExportArgs, folders: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<()> {
+    match asked.format {
+        Form::Csv => {
+            let runs = folders.iter().map(|folder| Ok(store::load(folder)?.0));
+            wide::write(out, &runs.collect::<anyhow::Result<Vec<_>>>()?)?;
+        }
+        Form::Jtl => {
+            let written = jtl::write(out, folders, asked.at_most)?;
+            if written.stands_for > 1 {
+                note(&format!(
+                    "{} samples for {} deliveries: each stands for {} (--at-most)",
+                    written.samples, written.deliveries, written.stands_for
+                ));
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// The folders that a name stands for: a path's own runs, or a kept run by its id.
+fn find(results: &Path, key: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let path = Path::new(key);
+    let mut found = if path.exists() { store::find_runs(path) } else { Vec::new() };
+    if found.is_empty() && results.is_dir() {
+        let mut index = Index::open(results)?;
+        index.follow()?;
+        found = index.find(key)?.into_iter().map(|(_, folder)| folder).collect();
+    }
+    match found.is_empty() {
+        true => Err(super::unknown(results, key)),
+        false => Ok(found),
+    }
+}
