@@ -37,7 +37,6 @@ pub use flood::Flood;
 pub use load::{Backoff, Load, Pace, Phase, Poll, RampSpec, RampStepSpec, ReconnectSpec};
 pub use publisher::{Over, Publisher, PublisherMode};
 pub use pull::{Adaptive, AdaptiveRule, HybridSpec};
-pub(crate) use ramp::ramp_of;
 pub use resolve::{Context, resolve};
 pub use secrets::Secrets;
 pub use source::{Override, Source, read};

@@ -119,6 +119,13 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
             if !unknown.is_empty() {
                 return Err(report(source.locate_all(unknown)));
             }
+            if scenario.target.log.is_some() && (!server.contract || server.lacks("2.4")) {
+                return Err(located(
+                    ScenarioError::at("target.log", format!("`{name}` does not switch its log when told"))
+                        .found("log")
+                        .accepted("no `log` with this server"),
+                ));
+            }
             (registry.endpoints(server), Some(server.clone()))
         }
     };

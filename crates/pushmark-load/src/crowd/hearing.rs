@@ -12,17 +12,22 @@ use crate::shard::Shard;
 /// Stamps of one message that are told apart; a repetition of a later one counts as a duplicate.
 const STAMPS_TOLD_APART: usize = 256;
 
+/// Servers with clocks of whole ms end a hold so much early.
+const HOLD_GRAIN_NS: u64 = 2_000_000;
+
 impl Shard {
     #[inline]
     pub(super) fn data(&mut self, index: u32, bytes: &[u8]) {
+        let told_nothing = self.hold_is_over(index);
         let Shard { crowd, accounting, now_ns, unread_since_ns, plan, in_measure, .. } = self;
         let conn = &mut crowd[index as usize];
         // A poll for the latest shows a state again.
         let shows_again = plan.arm.transport == Transport::Poll && !plan.arm.subscribe.resumes;
         let streamed = plan.arm.transport == Transport::Stream;
         let counts = &mut accounting.record.counts;
-        counts.payload_bytes += bytes.len() as u64;
-        counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
+        let told = if told_nothing { 0 } else { bytes.len() as u64 };
+        counts.payload_bytes += told;
+        counts.measure_payload_bytes += if *in_measure { told } else { 0 };
         if let Some(own) = &plan.arm.target_stamp {
             conn.line.own_stamp.get_or_insert_default().look(&own.json, bytes);
         }
@@ -74,9 +79,23 @@ impl Shard {
         }
     }
 
+    /// Of a target that is observed nothing says which answers are time-outs: those that come when
+    /// the hold is over.
+    fn hold_is_over(&self, index: u32) -> bool {
+        let arm = &self.plan.arm;
+        arm.publisher.is_none()
+            && arm.transport == Transport::LongPoll
+            && self.now_ns + HOLD_GRAIN_NS >= self.crowd[index as usize].asked_ns + arm.hold_ns
+    }
+
     pub(super) fn message_ended(&mut self, index: u32) {
+        let told_nothing = self.hold_is_over(index);
         let conn = &mut self.crowd[index as usize];
         let record = &mut self.accounting.record;
+        if told_nothing {
+            conn.line.scanner.reset();
+            return;
+        }
         record.counts.messages += 1;
         record.counts.measure_messages += u64::from(self.in_measure);
         conn.line.scanner.reset();

@@ -9,7 +9,7 @@ use crate::units::{DURATION_MAX_NS, Nanos};
 const RATE: f64 = 500.0;
 
 /// The ramp alone, from its own start.
-pub(crate) fn ramp_of(load: &Load) -> Ramp {
+pub(super) fn ramp_of(load: &Load) -> Ramp {
     let ramp = &load.ramp;
     if let Some(steps) = &ramp.steps {
         let step = |step: &super::RampStepSpec| RampStep { to: step.to, over_ns: step.over.0 };

@@ -15,7 +15,7 @@ use crate::server::listeners::is_taken;
 use crate::server::logs::{KeptFile, Logs};
 use crate::server::port::free_port;
 use crate::server::process::{Process, Start};
-use crate::server::registry::{Filling, Registry, Server};
+use crate::server::registry::{Architecture, Filling, Registry, Server};
 use crate::server::{http, needs};
 
 /// How long a server may take until it is ready.
@@ -33,8 +33,14 @@ pub struct Target {
     stop: Vec<String>,
     stats: Option<String>,
     emitters: Option<String>,
+    /// Where its log is switched, and to what; absent: as it starts.
+    log: Option<(String, bool)>,
+    /// Its port; absent: a free one.
+    port: Option<u16>,
     /// Its listener is one of its own processes.
     strict: bool,
+    /// Each client is held by a thread of its own.
+    thread_each: bool,
 }
 
 /// A target that can be measured now.
@@ -99,7 +105,10 @@ impl Target {
             stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
+            log: contract.zip(asked.log).map(|(c, on)| (c.log.clone(), on)),
+            port: asked.port,
             strict: true,
+            thread_each: server.architecture == Some(Architecture::ThreadPerRequest),
         })
     }
 
@@ -115,7 +124,10 @@ impl Target {
             stop: process.stop.clone().unwrap_or_default(),
             stats: None,
             emitters: None,
+            log: None,
+            port: scenario.target.port,
             strict: false,
+            thread_each: false,
         }
     }
 
@@ -135,7 +147,10 @@ impl Target {
         let mut process = None;
         let mut ready_us = None;
         if self.is_started() {
-            port = free_port().context("a port for the server")?;
+            port = match self.port {
+                Some(port) => port,
+                None => free_port().context("a port for the server")?,
+            };
             let filled = |text: &String| fill(text, port);
             let logs = Logs::new(&self.name).context("cannot write a log to the temporary folder")?;
             let with_log = |word: &String| filled(&logs.fill(word));
@@ -158,6 +173,7 @@ impl Target {
             };
             ready_us = Some(began.elapsed().as_micros() as u64);
             started.owns(serves, taken, self.strict)?;
+            self.switch_log(port)?;
             process = Some(started);
         }
         let subscribe = &arm.subscribe;
@@ -169,9 +185,41 @@ impl Target {
         Ok(Up { process, port, subscribe_to, publish_to, ready_us })
     }
 
+    /// Turns its log on or off, where that was asked for.
+    fn switch_log(&self, port: u16) -> anyhow::Result<()> {
+        let Some((url, on)) = &self.log else { return Ok(()) };
+        let url = fill(url, port);
+        let body = serde_json::json!({ "on": on }).to_string();
+        let answer = http::send(&http::Request {
+            method: "POST",
+            url: &url,
+            headers: &[("content-type", "application/json")],
+            body: body.as_bytes(),
+            timeout: CONTROL_TIMEOUT,
+        })?;
+        if !answer.is_success() {
+            anyhow::bail!(
+                "the server did not switch its log: POST {url} was answered {}: {}",
+                answer.status,
+                answer.text()
+            );
+        }
+        Ok(())
+    }
+
+    /// Where the server says what it does, if it does.
+    pub(super) fn stats_url(&self, port: u16) -> Option<String> {
+        self.stats.as_ref().map(|url| fill(url, port))
+    }
+
+    /// Whether its row says that it holds each client by a thread.
+    pub(super) fn thread_each(&self) -> bool {
+        self.thread_each
+    }
+
     /// What the server says of itself; `None` where it says nothing.
     pub(super) fn stats(&self, port: u16) -> Option<serde_json::Value> {
-        let url = fill(self.stats.as_ref()?, port);
+        let url = self.stats_url(port)?;
         let answer = http::get(&url, CONTROL_TIMEOUT).ok().filter(http::Answer::is_success)?;
         serde_json::from_slice(&answer.body).ok()
     }
