@@ -17,8 +17,8 @@
 //! | [`Run`](run::Run) | the kept result of one case |
 //! | generator, agent | pushmark's own side; one generator process |
 
-pub mod content;
 pub mod compare;
+pub mod content;
 pub mod draw;
 pub mod flood;
 pub mod frame;
@@ -33,9 +33,9 @@ pub mod scenario;
 pub mod schedule;
 pub mod search;
 pub mod stamp;
+pub mod stats;
 pub mod steady;
 pub mod steer;
-pub mod stats;
 pub mod suite;
 pub mod template;
 pub mod transport;

@@ -21,6 +21,8 @@ enum Command {
     Run(Box<cmd::run::RunArgs>),
     /// Run a matrix of scenarios, unattended; without a file, a tour of five minutes
     Suite(Box<cmd::suite::SuiteArgs>),
+    /// Open connections at a fixed rate until the server refuses, stalls, dies or is too late
+    Flood(Box<cmd::flood::FloodArgs>),
     /// Check that a server keeps the contract, clause by clause
     Check(cmd::check::CheckArgs),
     /// Render the report again, of one run or several
@@ -57,6 +59,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => cmd::run::run(&args),
             Command::Suite(args) => cmd::suite::run(&args),
+            Command::Flood(args) => cmd::flood::run(&args),
             Command::Check(args) => cmd::check::run(&args),
             Command::Report(args) => cmd::report::run(&args),
             Command::Compare(args) => cmd::compare::run(&args),

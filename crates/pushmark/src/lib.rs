@@ -8,6 +8,7 @@ pub mod compare;
 pub mod doctor;
 pub mod environment;
 pub mod exit;
+mod flood;
 pub mod gather;
 pub mod monitor;
 pub mod preflight;

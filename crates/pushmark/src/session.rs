@@ -120,6 +120,7 @@ impl Session<'_> {
         let target = Target::new(loaded, self.registry)?;
         let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
         let machine = Machine::read(Path::new(RESULTS));
+        fit_floods(&mut plan, &machine, same_host);
         rotate_sources(&mut plan, &machine, same_host);
         if let Some(text) = refusal_of(&plan, &machine, same_host) {
             return Err(Ending::error(Exit::Refused, text));
@@ -224,6 +225,7 @@ fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::R
     let mut plan = loaded.plan(0)?;
     let target = Target::new(loaded, registry)?;
     let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
+    fit_floods(&mut plan, machine, same_host);
     rotate_sources(&mut plan, machine, same_host);
     Ok((plan, same_host))
 }
@@ -249,6 +251,21 @@ fn shown(n: usize, word: &str) -> String {
 /// A number no other run has: two runs' stamps must not be taken for each other.
 fn unique() -> u64 {
     Clock::realtime() ^ u64::from(std::process::id()) << 40
+}
+
+/// A flood offers what this machine holds, and says so: its crowd is a bound, not a demand.
+fn fit_floods(plan: &mut Plan, machine: &Machine, same_host: bool) {
+    if plan.arms.iter().all(|arm| arm.flood.is_none()) {
+        return;
+    }
+    let need = Need::of(plan, same_host);
+    let fits = preflight::largest_crowd(&need, machine).max(1);
+    let refused = preflight::preflight(plan, machine, same_host);
+    let by: Vec<&str> = refused.iter().filter(|f| f.grade == Grade::Refused).map(|f| f.code).collect();
+    let by = if by.is_empty() { "this machine".to_owned() } else { by.join(", ") };
+    for arm in plan.arms.iter_mut().filter(|arm| arm.connections > fits) {
+        arm.cut_flood(fits, &by);
+    }
 }
 
 /// One address has a port for each connection until the range is short.

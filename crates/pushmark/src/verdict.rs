@@ -9,7 +9,7 @@ mod facts;
 mod lag;
 mod words;
 
-use pushmark_model::run::{Arm, Outcome, Reason, Verdict, VerdictState};
+use pushmark_model::run::{Arm, FloodEnd, Outcome, Reason, Verdict, VerdictState};
 
 pub use bounds::{BOUNDS, Bound};
 pub use facts::Facts;
@@ -36,7 +36,9 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
 
     reasons.extend(browser::doubts(arm));
     let mut found = |code, state, text| reasons.push(words::reason(arm, code, state, text));
-    if let Some(overflows) = arm.wire.listen_overflows.filter(|&n| n > 0) {
+    // A flood fills queues: that they ran over is what it found.
+    let flooded = arm.flood.is_some();
+    if let Some(overflows) = arm.wire.listen_overflows.filter(|&n| n > 0 && !flooded) {
         found("listen_overflows", VerdictState::Invalid, words::listen_overflows(overflows));
     }
     for (code, shortage) in [("ports", facts.port_shortages), ("descriptors", facts.descriptor_shortages)] {
@@ -54,7 +56,12 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
         found("clock_step", VerdictState::Suspect, words::clock_step(step_ns));
     }
     if facts.no_steady_state {
-        found("no_steady_state", VerdictState::Suspect, words::no_steady_state());
+        found("no_steady_state", VerdictState::Suspect, words::no_steady_state(arm));
+    }
+    if let Some(flood) =
+        arm.flood.as_ref().filter(|flood| flood.end == FloodEnd::Limit && flood.cut_by.is_some())
+    {
+        found("flood_cut", VerdictState::Suspect, words::flood_cut(flood));
     }
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.state));
     reasons
@@ -94,10 +101,15 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
         return Outcome::Died;
     }
     let publications = arm.published.as_ref().is_some_and(|p| p.failed > 0);
+    // A flood's crowd comes while it is measured: who has not been offered yet is not unserved,
+    // and a flood that met no limit asked for no more.
+    let flood = arm.flood.as_ref();
     let short = delivery.is_some_and(|d| {
-        d.missing + d.late + d.unserved + d.unpublished > 0 || d.delivered < d.expected || d.unstable
+        let unserved = if flood.is_some() { 0 } else { d.unserved };
+        d.missing + d.late + unserved + d.unpublished > 0 || d.delivered < d.expected || d.unstable
     });
-    let connections = connections.lost > 0 || connections.opened < connections.asked;
+    let asked = flood.map_or(connections.asked, |flood| flood.offered);
+    let connections = connections.lost > 0 || connections.opened < asked;
     if short || publications || connections { Outcome::Degraded } else { Outcome::Held }
 }
 

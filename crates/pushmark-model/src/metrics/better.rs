@@ -41,6 +41,11 @@ const HIGHER: &[&str] = &[
     "delivery.of_intended",
     "delivery.of_expected",
     "connections.opened",
+    "flood.connected_max",
+    "flood.counted_max",
+    "flood.declined_from",
+    "flood.established",
+    "flood.served_max",
     "published.achieved_per_s",
 ];
 

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod doctor;
+pub mod flood;
 pub mod output;
 pub mod report;
 pub mod run;

@@ -20,7 +20,7 @@ use crate::session::{Asking, Cpus, Session, exit_of, keep, prepare};
 use crate::store::RESULTS;
 
 /// Flags of `run`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct RunArgs {
     /// A scenario file, or a URL to observe; without it, every transport on this machine
     #[arg(value_name = "SCENARIO.toml | URL")]
@@ -76,6 +76,9 @@ pub struct RunArgs {
     /// Do not keep server and generator on different CPUs
     #[arg(long)]
     pub no_pin: bool,
+    /// The crowd is a flood: its flags, keys and values (`pushmark flood`)
+    #[arg(skip)]
+    pub flood: Option<Vec<(&'static str, &'static str, String)>>,
 }
 
 /// Runs, prints the result, writes the report.
@@ -194,6 +197,16 @@ fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
         );
     }
     let asked = Asked::argument(args.scenario.as_deref(), &transports);
+    if let Some(flood) = &args.flood {
+        overrides.extend(flood.iter().map(|(flag, key, value)| Override::flag(flag, key, value)));
+        let loaded = scenario_file::load(&asked, &overrides, registry).map_err(usage)?;
+        if loaded.scenario.flood.is_some() {
+            return Ok(loaded);
+        }
+        // A scenario without a flood gets the usual one.
+        let rate = pushmark_model::scenario::Flood::default().rate.to_string();
+        overrides.push(Override::flag("flood", "flood.rate", &rate));
+    }
     scenario_file::load(&asked, &overrides, registry).map_err(usage)
 }
 

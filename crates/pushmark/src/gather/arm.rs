@@ -81,6 +81,8 @@ impl Gathered {
             // A poller skips states by design: the gap is not a backlog.
             Transport::Poll => None,
             _ if self.halves.is_some() => None,
+            // A flood's crowd is not there yet.
+            _ if self.plan.flood.is_some() => None,
             _ => stability::judge(&window, subscribers),
         };
         let unstable = judged.is_some_and(|s| s.unstable);

@@ -134,8 +134,15 @@ pub fn fill_windows(windows: &mut [Window], samples: &[Sample], arm_start_ns: u6
         let last = samples.iter().rev().find(|s| s.t_ns <= to_ns && s.t_ns + 2_000_000_000 > to_ns);
         window.server_rss_bytes = last.and_then(|s| s.server).map(|p| p.rss_bytes);
         window.host_active_bytes = last.and_then(|s| s.host_active_bytes);
+        window.server_threads = last.and_then(|s| s.server).map(|p| p.threads);
         window.generator_rss_bytes = last.map(|s| s.generator.rss_bytes);
     }
+}
+
+/// CPU of the server's tree between two instants, µs; `None` where the samples do not cover them.
+pub fn server_cpu_us(samples: &[Sample], from_ns: u64, to_ns: u64) -> Option<f64> {
+    let cpu_ns = |at_ns| at(samples, at_ns, |s| s.server.map(|p| p.cpu_ns));
+    Some((cpu_ns(to_ns)? - cpu_ns(from_ns)?) / 1_000.0)
 }
 
 /// A counter at an instant between two samples.

@@ -1,6 +1,7 @@
 //! The result on stdout: 80 columns, no frames. Glyphs stand in column 1, so that a wide one
 //! shifts nothing; transports have no colour.
 
+mod flooded;
 mod observed;
 mod tables;
 
@@ -34,7 +35,9 @@ pub(crate) fn render(case: &Case<'_>, style: &Style<'_>) -> String {
     let mut out = vec![heading(case, &pen), String::new()];
     out.extend(verdict(case, &pen));
     out.push(String::new());
-    if case.observes() {
+    if flooded::is_flood(case) {
+        out.extend(flooded::lines(case, &pen));
+    } else if case.observes() {
         out.extend(observed::lines(case, &pen));
     } else {
         out.extend(tables::deliveries(case, &pen));

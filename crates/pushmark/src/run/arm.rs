@@ -3,27 +3,30 @@
 use std::fmt;
 use std::time::Duration;
 
-use pushmark_model::plan::{ArmPlan, Mode, Reconnect, ShardPlan};
-use pushmark_model::run::{Arm, Generator, LastWords, Outcome, VerdictState, Wire};
+use pushmark_model::plan::{ArmPlan, Half, Mode, Reconnect, ShardPlan};
+use pushmark_model::run::{Arm, Generator, LastWords, Outcome, VerdictState, WarmUp, WarmUpEnd, Wire};
+use pushmark_model::steer::Steer;
 use pushmark_net::Clock;
 
 use super::crew::{Came, Crew};
+use super::flooding::{After, Flooding};
+use super::steering::{Sight, Steering};
 use super::target::{Target, Up};
 use super::unserved::{Unserved, nobody_came};
-use super::{ArmDone, Signals, Start, emitters};
+use super::warming::Warming;
+use super::watch::{Marks, Watch};
+use super::{ArmDone, Signals, Start, alone, emitters};
 use crate::exit::Exit;
 use crate::gather::{self, Gathered};
+use crate::monitor::Monitor;
 use crate::monitor::figures::{self, CrowdPoint};
-use crate::monitor::{Monitor, Snapshot};
 use crate::probes::Probes;
-use crate::progress::{Live, Progress};
+use crate::progress::Progress;
 use crate::server::logs::KeptFile;
 use crate::verdict::{self, Facts};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.
 const LEAD_NS: u64 = 50_000_000;
-/// The loop here looks around at least so often; it wakes for each instant that is marked.
-const TICK_NS: u64 = 200_000_000;
 /// After its planned end an arm that does not finish is given up.
 const OVERTIME_NS: u64 = 15_000_000_000;
 
@@ -67,24 +70,16 @@ impl fmt::Display for Broken {
     }
 }
 
-/// The snapshots between which figures are differences.
-#[derive(Debug, Default)]
-struct Marks {
-    start: Option<Snapshot>,
-    measure: Option<Snapshot>,
-    measured: Option<Snapshot>,
-    end: Option<Snapshot>,
-    crowd: Vec<CrowdPoint>,
-}
-
 pub(super) fn drive(
-    plan: &ArmPlan,
+    asked: &ArmPlan,
     setup: &Setup<'_>,
     place: Place,
     progress: &mut Progress,
 ) -> Result<ArmDone, Broken> {
     let unreachable = |error| Broken { exit: Exit::Unreachable, error };
     let internal = |error: anyhow::Error| Broken { exit: Exit::Internal, error };
+    // Its phases may be moved while it runs.
+    let plan = &mut asked.clone();
     // Before the target: what the browser does as it starts is over when that comes up.
     let mut probes =
         Probes::open(plan, &setup.generator_cpus).map_err(|error| Broken { exit: Exit::Refused, error })?;
@@ -106,7 +101,18 @@ pub(super) fn drive(
     }
     let mut gathered = Gathered::new(plan, setup.shards);
     let mut marks = Marks { start: Some(monitor.mark_with_pss()), ..Marks::default() };
-    let mut watch = Watch { plan, place, start_ns, cleared: base.is_none(), server_ended: None };
+    let mut watch = Watch {
+        transport: plan.transport,
+        phases: plan.phases,
+        place,
+        start_ns,
+        cleared: base.is_none(),
+        server_ended: None,
+    };
+    let mut steering = Steering {
+        warming: Warming::new(plan, start_ns),
+        flooding: Flooding::new(plan, setup.target.stats_url(up.port)),
+    };
 
     let mut stopped = None;
     loop {
@@ -129,6 +135,23 @@ pub(super) fn drive(
             probes.turn(now_ns);
         }
         progress.update(now_ns, &watch.live(now_ns, &gathered));
+        let sight = Sight {
+            elapsed_ns: now_ns.saturating_sub(start_ns),
+            arm: plan,
+            gathered: &gathered,
+            sample: monitor.latest(),
+            ended: watch.server_ended.is_some(),
+            pid: up.process.as_ref().map(|p| p.pid()),
+        };
+        let order = steering.look(&sight).filter(|_| stopped.is_none());
+        if let Some(order) = order {
+            crew.tell(order);
+            if let Steer::Measure { from_ns, until_ns } = order {
+                plan.phases.measure(from_ns, until_ns);
+                gathered.measure(from_ns, until_ns);
+                watch.phases = plan.phases;
+            }
+        }
         if stopped.is_none() && setup.signals.stopped().is_some() {
             stopped = setup.signals.stopped();
             marks.measured =
@@ -156,20 +179,40 @@ pub(super) fn drive(
     }
     // Asked before it is stopped: its own word.
     let says = setup.target.stats(up.port);
+    let ingest = alone::measure(plan, setup.shards, &setup.generator_cpus, &up, &monitor, setup.signals)
+        .map_err(internal)?;
     let ended = watch.server_ended.take();
     let (last_words, logs) = up.stop();
     // One that ended in the last moment did so by itself as well.
     let ended = ended.or_else(|| last_words.as_ref().filter(|w| w.by_itself).map(|w| w.how.clone()));
     let samples = monitor.stop();
+    let stopped_after_ns = stopped_ns.map(|at| at.saturating_sub(start_ns));
 
     let mut windows = gathered.windows();
     figures::fill_windows(&mut windows, &samples, start_ns);
     let mut arm = figures_of(plan, &gathered, &marks, says, ended.clone());
+    arm.ingest = ingest;
     if let Some(server) = &mut arm.server {
         server.ready_us = up.ready_us;
     }
     arm.browser = probes.map(|probes| probes.figures(plan, &arm));
-    let facts = facts(plan, &marks, &gathered, stopped_ns.map(|at| at.saturating_sub(start_ns)), ended);
+    arm.warmup = steering.warming.as_ref().map(|warming| warming.figures(plan, stopped_after_ns));
+    if let Some(flooding) = steering.flooding {
+        let after = After {
+            plan,
+            windows: &windows,
+            samples: &samples,
+            gathered: &gathered,
+            last_words: last_words.as_ref(),
+            logs: &logs,
+            overflows: arm.wire.listen_overflows.unwrap_or(0),
+            server_cpus: setup.server_cpus.len(),
+            thread_each: setup.target.thread_each(),
+            stopped_ns: stopped_after_ns,
+        };
+        arm.flood = Some(flooding.figures(&after));
+    }
+    let facts = facts(plan, &marks, &gathered, stopped_after_ns, ended, arm.warmup.as_ref());
     arm.outcome = verdict::outcome(&arm, &facts);
     arm.last_words =
         last_words.filter(|words| arm.outcome != Outcome::Held || words.hung || words.out_of_memory);
@@ -216,107 +259,21 @@ fn nobody_comes(plan: &ArmPlan, gathered: &Gathered, place: Place) -> bool {
 }
 
 fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec<ShardPlan> {
-    let of = |shard| ShardPlan {
-        arm: plan.clone(),
-        shard,
-        shards: setup.shards,
-        start_ns,
-        subscribe_to: up.subscribe_to,
-        publish_to: up.publish_to,
-        port: up.port,
+    let halves = plan.halves();
+    let shards = setup.shards * halves.len() as u32;
+    let of = |(at, (half, arm)): (usize, (Option<Half>, ArmPlan))| {
+        (0..setup.shards).map(move |shard| ShardPlan {
+            arm: arm.clone(),
+            shard: at as u32 * setup.shards + shard,
+            shards,
+            start_ns,
+            subscribe_to: up.subscribe_to,
+            half,
+            publish_to: up.publish_to,
+            port: up.port,
+        })
     };
-    (0..setup.shards).map(of).collect()
-}
-
-/// What is looked at while the shards work.
-struct Watch<'a> {
-    plan: &'a ArmPlan,
-    place: Place,
-    start_ns: u64,
-    cleared: bool,
-    server_ended: Option<String>,
-}
-
-impl Watch<'_> {
-    /// How long to wait: until the next instant that is marked, and never long.
-    fn until_next(&self, now_ns: u64) -> Duration {
-        let phases = &self.plan.phases;
-        let marks = [phases.measure_start_ns(), phases.measure_end_ns()].map(|at| self.start_ns + at);
-        let next_ns = marks.into_iter().filter(|&at| at > now_ns).min().unwrap_or(u64::MAX);
-        Duration::from_nanos((next_ns - now_ns).min(TICK_NS))
-    }
-
-    /// Takes the snapshots when their instants have come.
-    fn mark(&self, now_ns: u64, monitor: &Monitor, marks: &mut Marks) {
-        let phases = &self.plan.phases;
-        if marks.measure.is_none() && now_ns >= self.start_ns + phases.measure_start_ns() {
-            marks.measure = Some(monitor.mark());
-        }
-        if marks.measured.is_none() && now_ns >= self.start_ns + phases.measure_end_ns() {
-            marks.measured = Some(monitor.mark());
-        }
-    }
-
-    /// Memory while the crowd grows, before anything is published.
-    fn crowd_point(
-        &self,
-        record: &pushmark_model::record::Record,
-        gathered: &Gathered,
-        monitor: &Monitor,
-        marks: &mut Marks,
-    ) {
-        let at_ns = (u64::from(record.second) + 1) * 1_000_000_000;
-        if at_ns > self.plan.phases.warmup_start_ns() + 1_000_000_000 || marks.crowd.len() > 64 {
-            return;
-        }
-        let sample = monitor.latest();
-        let (Some(server), Some(second)) = (sample.server, gathered.seconds().get(&record.second)) else {
-            return;
-        };
-        marks.crowd.push(CrowdPoint {
-            connections: second.connected,
-            server_rss_bytes: server.rss_bytes,
-            kernel_memory_bytes: sample.kernel_memory_bytes,
-        });
-    }
-
-    fn clear_emitters(&mut self, now_ns: u64, base: Option<&str>) {
-        if !self.cleared && now_ns >= self.start_ns + self.plan.phases.measure_end_ns() {
-            self.cleared = true;
-            // A server that died cannot be asked; that is told by its deliveries.
-            let _ = base.map(emitters::clear);
-        }
-    }
-
-    fn look_after(&mut self, up: &mut Up) {
-        if self.server_ended.is_none() {
-            self.server_ended = up.process.as_mut().and_then(|p| p.ended());
-        }
-    }
-
-    fn live(&self, now_ns: u64, gathered: &Gathered) -> Live<'_> {
-        let elapsed_ns = now_ns.saturating_sub(self.start_ns);
-        let spans = self.plan.phases.spans();
-        let (phase, from_ns, to_ns) =
-            spans.into_iter().find(|(_, from, to)| (*from..*to).contains(&elapsed_ns)).unwrap_or(spans[4]);
-        let last = gathered.seconds().values().next_back();
-        let counts = &gathered.total().counts;
-        Live {
-            arm: self.plan.transport.name(),
-            index: self.place.number as u32,
-            of: self.place.of as u32,
-            start: self.place.start.number,
-            starts: self.place.start.of,
-            phase,
-            phase_elapsed_s: elapsed_ns.saturating_sub(from_ns).min(to_ns - from_ns) as f64 / 1e9,
-            phase_length_s: (to_ns - from_ns) as f64 / 1e9,
-            up: last.map_or(0, |s| s.connected),
-            delivered_per_s: last.map_or(0.0, |s| s.received as f64),
-            delivered: counts.received,
-            lost: counts.lost,
-            p99_us: last.and_then(|s| s.latency_us).map(|l| l.1.max(0) as u64),
-        }
-    }
+    halves.into_iter().enumerate().flat_map(of).collect()
 }
 
 /// The figures of an arm, before it is judged.
@@ -380,6 +337,7 @@ fn figures_of(
         delivery: gathered.delivery(unpublished),
         observed: gathered.observed(),
         poll: gathered.poll(),
+        hybrid: gathered.hybrid(unpublished),
         long_poll: gathered.long_poll(),
         bayeux: gathered.bayeux(),
         published: gathered.published(emitted),
@@ -390,8 +348,11 @@ fn figures_of(
         wire,
         phases: gather::phases(&plan.phases),
         server_says: says,
+        ingest: None,
         last_words: None,
         browser: None,
+        warmup: None,
+        flood: None,
     }
 }
 
@@ -418,6 +379,7 @@ fn facts(
     gathered: &Gathered,
     stopped_after_ns: Option<u64>,
     ended: Option<String>,
+    warmup: Option<&WarmUp>,
 ) -> Facts {
     let window = marks.measure.as_ref().zip(marks.measured.as_ref());
     let total = gathered.total();
@@ -432,6 +394,7 @@ fn facts(
         descriptor_shortages: failed("no_descriptor"),
         interrupted_after_s: stopped_after_ns.map(measured_s),
         server_ended: ended.is_some(),
+        no_steady_state: warmup.is_some_and(|w| w.ended == WarmUpEnd::Max),
         worst_shard_wait: window.map(|(from, to)| figures::worst_shard_wait(from, to)),
         ..Facts::default()
     }

@@ -59,6 +59,9 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         intervals.append(&mut finished.intervals);
         logs.append(&mut finished.logs);
     }
+    // As they were: a warm-up that is detected is shorter than its plan.
+    let planned = || plan.arms.first().map(|arm| gather::phases(&arm.phases));
+    let phases = arms.first().map(|arm| arm.phases.clone()).or_else(planned).unwrap_or_default();
     let thresholds = about
         .expressions
         .iter()
@@ -76,7 +79,7 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         scenario_text: about.text,
         plan: about.plan,
         environment: about.environment,
-        phases: plan.arms.first().map(|arm| gather::phases(&arm.phases)).unwrap_or_default(),
+        phases,
         verdict: verdict::of_run(reasons),
         thresholds,
         arms,

@@ -1,7 +1,5 @@
 //! The shard threads of an arm, and the way their records come back.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,6 +7,7 @@ use std::time::Duration;
 use pushmark_load::run_shard;
 use pushmark_model::plan::ShardPlan;
 use pushmark_model::record::Record;
+use pushmark_model::steer::Steer;
 
 use crate::server::cpus;
 
@@ -19,7 +18,8 @@ pub(super) struct Crew {
     records: Receiver<Box<Record>>,
     // Emptied records go back, so that the loop neither allocates nor clears them.
     spares: Vec<Sender<Box<Record>>>,
-    stop: Arc<AtomicBool>,
+    // What each shard is told: the same to all, in order.
+    orders: Vec<Sender<Steer>>,
 }
 
 /// What came of waiting for a record.
@@ -34,14 +34,16 @@ impl Crew {
     /// Starts a thread a plan, each kept to one of `cpus` in turn.
     pub(super) fn start(plans: Vec<ShardPlan>, cpus: &[u32]) -> std::io::Result<Crew> {
         let (sender, records) = channel();
-        let stop = Arc::new(AtomicBool::new(false));
         let mut threads = Vec::new();
         let mut spares = Vec::new();
+        let mut orders = Vec::new();
         for plan in plans {
             let (spare, spare_receiver) = channel::<Box<Record>>();
-            let (sender, stop) = (sender.clone(), Arc::clone(&stop));
+            let (order, told) = channel::<Steer>();
+            let sender = sender.clone();
             let cpu = (!cpus.is_empty()).then(|| cpus[plan.shard as usize % cpus.len()]);
             spares.push(spare);
+            orders.push(order);
             let thread =
                 std::thread::Builder::new().name(format!("shard-{}", plan.shard)).spawn(move || {
                     if let Some(cpu) = cpu {
@@ -52,11 +54,11 @@ impl Crew {
                         let _ = sender.send(record);
                         spare_receiver.try_recv().unwrap_or_default()
                     };
-                    run_shard(plan, &stop, &mut sink)
+                    run_shard(plan, &mut || told.try_recv().ok(), &mut sink)
                 })?;
             threads.push(thread);
         }
-        Ok(Crew { threads, records, spares, stop })
+        Ok(Crew { threads, records, spares, orders })
     }
 
     pub(super) fn next(&self, within: Duration) -> Came {
@@ -72,9 +74,17 @@ impl Crew {
         }
     }
 
-    /// Asks the shards to end now; their last records still come.
+    /// Tells every shard. After [`Steer::Stop`] their last records still come.
+    pub(super) fn tell(&self, order: Steer) {
+        for shard in &self.orders {
+            // A shard that has ended needs no order.
+            let _ = shard.send(order);
+        }
+    }
+
+    /// Asks the shards to end now.
     pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.tell(Steer::Stop);
     }
 
     /// Waits for the threads; an error is the loop's own.

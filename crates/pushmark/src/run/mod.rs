@@ -1,12 +1,17 @@
 //! A plan becomes a run: each arm against a fresh server, then everything put together.
 
+mod alone;
 mod arm;
 mod assemble;
 mod crew;
 mod emitters;
+mod flooding;
 mod signals;
+mod steering;
 mod target;
 mod unserved;
+mod warming;
+mod watch;
 
 use pushmark_model::plan::{ArmPlan, Plan};
 use pushmark_model::run::{Arm, Reason, Window};

@@ -32,6 +32,7 @@ pub(crate) fn run(id: &str) -> Run {
         }),
         observed: None,
         poll: None,
+        hybrid: None,
         long_poll: None,
         bayeux: None,
         published: Some(Published::default()),
@@ -45,8 +46,11 @@ pub(crate) fn run(id: &str) -> Run {
             Phase { name: "measure".into(), start_us: 1_000_000, end_us: 11_000_000 },
         ],
         server_says: None,
+        ingest: None,
         last_words: None,
         browser: None,
+        warmup: None,
+        flood: None,
     };
     Run {
         schema: SCHEMA.into(),

@@ -32,6 +32,7 @@ fn arm() -> Arm {
         }),
         observed: None,
         poll: None,
+        hybrid: None,
         long_poll: None,
         bayeux: None,
         published: Some(Published {
@@ -47,8 +48,11 @@ fn arm() -> Arm {
         wire: Wire::default(),
         phases: Vec::new(),
         server_says: None,
+        ingest: None,
         last_words: None,
         browser: None,
+        warmup: None,
+        flood: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The three sentences of each doubt: what was seen, why it matters, what to try.
 
-use pushmark_model::run::{Arm, Reason, VerdictState};
+use pushmark_model::run::{Arm, Flood, Reason, VerdictState};
 
 use super::{Seen, lag};
 use crate::progress::grouped;
@@ -160,11 +160,27 @@ pub(super) fn clock_step(step_ns: i64) -> [String; 3] {
     ]
 }
 
-pub(super) fn no_steady_state() -> [String; 3] {
+pub(super) fn no_steady_state(arm: &Arm) -> [String; 3] {
+    let length_us = arm.warmup.as_ref().map_or(0, |warmup| warmup.length_us);
     [
-        "no steady state: cost per delivery still moved when measure began".into(),
+        format!(
+            "no steady state after {:.0} s: cost or latency still moved when measure began",
+            length_us as f64 / 1e6
+        ),
         "a part of the figures is the server's warm-up".into(),
-        "a longer warm-up (--set load.warmup=30s)".into(),
+        "a longer warm-up (--set load.warmup.max=120s)".into(),
+    ]
+}
+
+pub(super) fn flood_cut(flood: &Flood) -> [String; 3] {
+    [
+        format!(
+            "the flood ended where this machine did, at {} connections ({})",
+            grouped(flood.limit),
+            flood.cut_by.as_deref().unwrap_or("this machine")
+        ),
+        "the server's own limit was not met: it lies beyond".into(),
+        "a machine that holds more, or a higher limit of open files (pushmark doctor)".into(),
     ]
 }
 

@@ -197,6 +197,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
         }),
         observed: None,
         poll: (transport == Transport::Poll).then(|| Poll {
+            interval_mean_us: None,
             requests: CLIENTS * SECONDS,
             redundant: 312,
             not_modified: 0,
@@ -223,6 +224,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             second_open_max: if transport == Transport::Bayeux { 212 } else { 0 },
             messages_per_reply: (transport == Transport::Bayeux).then_some(1.04),
         }),
+        hybrid: None,
         long_poll: transport.is_held().then(|| LongPoll {
             answers: delivered,
             timeouts: 14,
@@ -285,8 +287,11 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
         server_says: Some(
             serde_json::json!({"published": PUBLICATIONS, "clock": "monotonic", "grain_us": 1}),
         ),
+        ingest: None,
         last_words: None,
         browser: None,
+        warmup: None,
+        flood: None,
     };
     let windows = windows_of(&arm, &windows);
     (arm, windows)

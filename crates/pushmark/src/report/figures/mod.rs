@@ -7,6 +7,7 @@ pub(crate) mod bayeux;
 pub(crate) mod connections;
 mod cpu;
 pub(crate) mod fates;
+mod flood;
 pub(crate) mod flow;
 mod heat;
 mod machine;
@@ -48,7 +49,9 @@ impl Section {
 type Make = fn(&Case<'_>) -> Option<Figure>;
 
 /// Every figure there is, by section, with its id.
-const FIGURES: [(Section, &str, Make); 20] = [
+const FIGURES: [(Section, &str, Make); 22] = [
+    (Section::Crowd, "flood", flood::totals),
+    (Section::Crowd, "flood-rate", flood::rate),
     (Section::Crowd, "deliveries", fates::figure),
     (Section::Crowd, "observed", observe::figure),
     (Section::Crowd, "age-against-cost", age_cost::figure),
