@@ -38,6 +38,8 @@ pub enum Purpose {
     Permutation,
     /// Padding of a publication whose content is checked.
     Padding,
+    /// Prices of a demonstration.
+    Quotes,
 }
 
 /// A generator for one purpose (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).

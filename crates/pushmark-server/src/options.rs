@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::faults::{Faults, SpecError};
 use crate::stop::Stop;
@@ -62,14 +63,14 @@ impl Default for Options {
 }
 
 /// A file for browsers, of the same origin as what it subscribes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Where it is, such as `/pull`; a query is passed over.
     pub path: &'static str,
     /// Its media type.
     pub content_type: &'static str,
     /// The whole of it.
-    pub body: &'static str,
+    pub body: Arc<str>,
 }
 
 /// What Bayeux clients are advised, ms.

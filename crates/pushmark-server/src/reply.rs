@@ -23,11 +23,10 @@ impl<'a> Reply<'a> {
 
     /// A page for browsers. The two fields make it one that nobody else's page shares a process
     /// with, which gives it a clock of 5 µs instead of 100.
-    pub(crate) fn page(page: Page, keep_alive: bool) -> Reply<'a> {
+    pub(crate) fn page(page: &'a Page, keep_alive: bool) -> Reply<'a> {
         let extra =
             "Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Embedder-Policy: require-corp\r\n";
-        let Page { content_type, body, .. } = page;
-        Reply { status: 200, content_type, extra, body: body.as_bytes(), keep_alive }
+        Reply { status: 200, content_type: page.content_type, extra, body: page.body.as_bytes(), keep_alive }
     }
 
     /// Appends it.

@@ -31,6 +31,8 @@ enum Command {
     Compare(cmd::compare::CompareArgs),
     /// Start the built-in push server
     Serve(Box<cmd::serve::ServeArgs>),
+    /// A stock ticker by push and by pull, side by side in a browser
+    Demo(cmd::demo::DemoArgs),
     /// Look at this machine: what it can hold, and what would disturb a measurement
     Doctor(cmd::doctor::DoctorArgs),
     /// Check the ruler itself against known answers, on this machine
@@ -64,6 +66,7 @@ impl Cli {
             Command::Report(args) => cmd::report::run(&args),
             Command::Compare(args) => cmd::compare::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),
+            Command::Demo(args) => cmd::demo::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),
             Command::Selftest(args) => cmd::selftest::run(&args),
             Command::Runs(args) => cmd::runs::run(&args),

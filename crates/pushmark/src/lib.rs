@@ -5,6 +5,7 @@ pub mod check;
 pub mod cli;
 pub mod cmd;
 pub mod compare;
+pub mod demo;
 pub mod doctor;
 pub mod environment;
 pub mod exit;

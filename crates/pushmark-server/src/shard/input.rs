@@ -112,7 +112,7 @@ impl Shard {
             Err(refusal) => {
                 let keep_alive = keep_alive && head.body == BodyLength::None;
                 return match self.page(head) {
-                    Some(page) => self.answer(token, &Reply::page(page, keep_alive)),
+                    Some(page) => self.answer(token, &Reply::page(&page, keep_alive)),
                     None => self.refuse(token, &refusal, keep_alive),
                 };
             }
@@ -147,7 +147,7 @@ impl Shard {
     /// The page that a request asks for, if there is one.
     fn page(&self, head: &RequestHead<'_>) -> Option<Page> {
         let pages = &self.shared.options.pages;
-        pages.iter().find(|page| head.method == "GET" && page.path == head.path()).copied()
+        pages.iter().find(|page| head.method == "GET" && page.path == head.path()).cloned()
     }
 
     /// Takes what there is of a body off the input; whole, it completes its request.

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod demo;
 pub mod doctor;
 pub mod flood;
 pub mod output;

@@ -171,7 +171,7 @@ fn refused(args: &ServeArgs, error: std::io::Error) -> anyhow::Error {
 }
 
 /// A thread waits for the signals: the server's loops are rung, never interrupted.
-fn stop_on_signal(stop: Stop) -> std::io::Result<()> {
+pub(super) fn stop_on_signal(stop: Stop) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {

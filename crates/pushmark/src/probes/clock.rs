@@ -78,10 +78,11 @@ impl PageClock {
         let mut all = self.first;
         all.narrow(self.later);
         if all.low > all.high {
-            let known = |a: f64, b: f64| if a.is_finite() { a } else { b };
+            let ends = [self.first.low, self.first.high, self.later.low, self.later.high];
+            let known = || ends.into_iter().filter(|end| end.is_finite());
             all = Interval {
-                low: self.first.low.min(known(self.later.low, self.first.low)),
-                high: self.first.high.max(known(self.later.high, self.first.high)),
+                low: known().fold(f64::INFINITY, f64::min),
+                high: known().fold(f64::NEG_INFINITY, f64::max),
             };
         }
         Some((offset_us - all.low).abs().max((all.high - offset_us).abs()) + self.grain_us)
@@ -118,7 +119,7 @@ mod tests {
         clock.fix();
         assert_eq!(clock.bound_us(), Some(500.0));
         clock.exchanged(20 * MS, 15_050.0, 20 * MS + MS / 10);
-        assert_eq!(clock.bound_us(), Some(450.0));
+        assert_eq!(clock.bound_us(), Some(50.0));
         // The page's clock has lost 50 ms: no one offset fits.
         clock.exchanged(80 * MS, 25_050.0, 80 * MS + MS / 10);
         assert!(clock.bound_us().unwrap() > 49_000.0, "{:?}", clock.bound_us());
