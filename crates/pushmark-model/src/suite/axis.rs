@@ -85,7 +85,11 @@ fn values_of(
         let path = parse_path(key);
         match &path {
             None => errors.push(no_key(format!("{here}.key"), key)),
-            Some(path) => errors.extend(is_own(path, format!("{here}.key"))),
+            Some(path) => {
+                let own = is_own(path, format!("{here}.key"));
+                // The key stands in a value here.
+                errors.extend(own.map(|error| ScenarioError { on_key: false, ..error }));
+            }
         }
         path.unwrap_or_default()
     });

@@ -278,12 +278,14 @@ impl Going<'_> {
     /// Keeps a run in the suite's folder; false where it could not be.
     fn keep(&mut self, turn: Turn, assembled: Assembled) -> bool {
         let Assembled { run, windows, intervals, logs } = assembled;
-        self.progress.case_ended(&run.case.as_ref().map_or("", |case| &case.id), &run);
         let files = RunFiles { run, windows };
         let place = self.folder.path.join(&files.run.id);
         let kept = keep_run(std::slice::from_ref(&files), &intervals, &logs, &place);
         let here = kept.is_some_and(|folder| folder == place);
         if here {
+            // Said when it is kept, not before: whoever reads it may rely on it.
+            let case = &self.loaded.suite.cases[turn.case].id;
+            self.progress.case_ended(case, &files.run);
             self.folder.kept(turn, files);
         }
         here
