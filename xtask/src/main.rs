@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod ci;
 mod instructions;
+mod record;
 mod servers;
 mod shell;
 mod test;
@@ -22,7 +23,7 @@ struct Chore {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const CHORES: [Chore; 7] = [
+const CHORES: [Chore; 8] = [
     Chore {
         name: "test",
         arguments: "[--install] [--all]",
@@ -53,6 +54,12 @@ const CHORES: [Chore; 7] = [
         arguments: "[--table] [NAME ...]",
         about: "measure the reference servers and write the table of servers/README.md",
         run: servers::run,
+    },
+    Chore {
+        name: "record",
+        arguments: "SUITE_DIR DIR",
+        about: "keep the runs of a suite in record/<date>-<machine>/<suite>; again as cases come in",
+        run: record::run,
     },
     Chore { name: "help", arguments: "", about: "say this", run: help },
 ];
