@@ -89,11 +89,12 @@ impl Scale {
 
 /// Three cycles of an arm: publications; else held requests; polls in any case.
 fn least_ns(arm: &ArmPlan) -> u64 {
-    let published = arm.publisher.as_ref().map(|publisher| publisher.interval_ns as u64);
+    let published = arm.publisher.as_ref().map(|publisher| publisher.interval_ns.ceil() as u64);
     let held = matches!(arm.transport, Transport::LongPoll | Transport::Bayeux).then_some(arm.hold_ns);
     let polled = (arm.transport == Transport::Poll).then_some(arm.poll.interval_ns);
     let cycle_ns = published.or(held).max(polled).unwrap_or(0);
-    cycle_ns.saturating_mul(CYCLES_MIN)
+    // Whole ms: a duration that somebody can read.
+    cycle_ns.saturating_mul(CYCLES_MIN).div_ceil(1_000_000) * 1_000_000
 }
 
 fn share_of(number: u64, share: f64) -> u64 {
