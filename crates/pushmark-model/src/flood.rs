@@ -165,7 +165,7 @@ impl FloodWatch {
         self.silent_s = if somebody_waits { self.silent_s + 1 } else { 0 };
         self.whole_s = if now.offered >= self.limit { self.whole_s + 1 } else { 0 };
         let full = self.recent.len() >= window;
-        let before = self.recent.front().copied().unwrap_or_default();
+        let before = self.recent.front().copied().filter(|_| full).unwrap_or_default();
         if full {
             self.recent.pop_front();
         }

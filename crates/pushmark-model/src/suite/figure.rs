@@ -18,6 +18,8 @@ pub enum FigureKind {
     /// Place in the queue of listeners against received − sent: the distribution of it, read as a
     /// queue.
     Place,
+    /// New connections an interval over the seconds of a flood; `y` is `flood.established`.
+    Rate,
     /// A metric (`y`) as a table of all cells.
     Matrix,
     /// For each latency one accepts, the largest crowd (axis `x`) that each transport serves within
