@@ -16,6 +16,7 @@
 mod against;
 mod cells;
 mod chart;
+mod crossover;
 mod drawn;
 mod ended;
 mod grid;
@@ -44,10 +45,10 @@ type Draw = fn(&View<'_>, &Figure) -> Result<Drawn, String>;
 fn drawer(kind: FigureKind) -> Draw {
     match kind {
         FigureKind::Matrix => matrix::draw,
+        FigureKind::Crossover => crossover::draw,
         FigureKind::Against => against::draw,
         FigureKind::Time => time::draw,
         FigureKind::Place => place::draw,
-        _ => |_, _| Err("this version does not draw this kind".into()),
     }
 }
 
