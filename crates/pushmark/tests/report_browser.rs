@@ -9,6 +9,9 @@ use pushmark::report::{self, RunFiles};
 #[path = "data/sample.rs"]
 #[allow(unreachable_pub)]
 mod sample;
+#[path = "data/suites.rs"]
+#[allow(unreachable_pub)]
+mod suites;
 
 /// Runs in the COPY of a page that is tested, never in a report: asks the browser for the boxes
 /// of all texts and tells the page around it what is wrong.
@@ -108,6 +111,17 @@ fn the_page_holds_in_a_browser() {
     let mut wrong = Vec::new();
     for (name, samples) in sample::extremes() {
         wrong.extend(check(&chromium, &page_of(samples)).into_iter().map(|w| format!("{name}: {w}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_page_of_a_suite_holds_in_a_browser() {
+    let Some(chromium) = chromium() else { return };
+    let mut wrong = Vec::new();
+    for (name, (suite, runs)) in suites::extremes() {
+        let page = report::suite::html(&suite, &runs);
+        wrong.extend(check(&chromium, &page).into_iter().map(|w| format!("{name}: {w}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

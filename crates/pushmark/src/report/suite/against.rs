@@ -91,6 +91,7 @@ impl Across {
                 places: places.labels(),
                 names: places.names,
                 tick: Box::new(super::super::scale::plain_tick),
+                unit: 1.0,
             },
             Across::Metric { quantity, .. } => axis_of(quantity, cells),
         }
@@ -111,7 +112,7 @@ fn axis_of(quantity: &Quantity, cells: &[&Cell<'_>]) -> Axis {
     let values = cells.iter().flat_map(|c| c.arms()).filter_map(|a| Some(quantity.read(a).estimate()?.value));
     let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
     let log = quantity.is_latency() || (quantity.is_rate() && low > 0.0 && high / low > 100.0);
-    let quantity = quantity.clone();
+    let (quantity, unit) = (quantity.clone(), quantity.round_in(high));
     Axis {
         name: words,
         short,
@@ -119,6 +120,7 @@ fn axis_of(quantity: &Quantity, cells: &[&Cell<'_>]) -> Axis {
         places: Vec::new(),
         names: false,
         tick: Box::new(move |v| quantity.tick(v)),
+        unit,
     }
 }
 
@@ -207,7 +209,7 @@ fn band(x: f64, fate: Fate, reason: &str, cell: &Cell<'_>) -> Band {
 
 /// What the study printed for this panel, a line for each set of its other axes.
 fn open(figure: &Figure, across: &Across, value: Option<&str>, quantity: &Quantity) -> Vec<Vec<Open>> {
-    let mut lines: Vec<(Vec<(&String, &String)>, Vec<Open>)> = Vec::new();
+    let mut lines: Vec<(published::Key<'_>, Vec<Open>)> = Vec::new();
     for printed in &figure.published {
         let own = figure.panel.as_ref().and_then(|p| printed.only.get(p));
         if own.is_some() && own.map(String::as_str) != value {
@@ -224,7 +226,7 @@ fn open(figure: &Figure, across: &Across, value: Option<&str>, quantity: &Quanti
             Across::Axis { name, .. } => Some(name),
             Across::Metric { .. } => None,
         };
-        let key: Vec<(&String, &String)> = printed.only.iter().filter(|(k, _)| Some(*k) != along).collect();
+        let key: published::Key<'_> = printed.only.iter().filter(|(k, _)| Some(*k) != along).collect();
         let of: Vec<&str> = printed.only.values().map(String::as_str).collect();
         let open = Open { x, y, title: format!("published, {}: {}", of.join(" · "), quantity.show(y)) };
         match lines.iter_mut().find(|l| l.0 == key) {

@@ -177,7 +177,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Its axis values for people: `tomcat-6 · comet · 1s`.
+    /// Its axis values for people: server · style · emit interval.
     pub(crate) fn words(&self, suite: &Suite, leave: &[&str]) -> String {
         let values = suite.axes.iter().filter(|a| !leave.contains(&a.name.as_str()));
         values.filter_map(|a| self.axis(&a.name)).collect::<Vec<_>>().join(" · ")
@@ -186,12 +186,12 @@ impl<'a> Cell<'a> {
 
 /// What became of an arm.
 pub(crate) fn fate_of(arm: &ArmView<'_>) -> Fate {
-    let nothing = |a: &&pushmark_model::run::Arm| a.error.is_some() && a.connections.opened == 0;
+    let nothing = |a: &pushmark_model::run::Arm| a.error.is_some() && a.connections.opened == 0;
     match (arm.state, arm.outcome) {
         (_, Outcome::Died) if arm.state != VerdictState::Invalid => Fate::Died,
         (VerdictState::Valid, _) => Fate::Valid,
         (VerdictState::Suspect, _) => Fate::Suspect,
-        _ if arm.starts.iter().all(|a| nothing(&a)) => Fate::Failed,
+        _ if arm.starts.iter().all(|a| nothing(a)) => Fate::Failed,
         (VerdictState::Incomplete, _) => Fate::Incomplete,
         (VerdictState::Invalid, _) => Fate::Invalid,
     }

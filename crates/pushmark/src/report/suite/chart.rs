@@ -36,6 +36,8 @@ pub(crate) struct Axis {
     /// Places are names without distances between them.
     pub(crate) names: bool,
     pub(crate) tick: Box<dyn Fn(f64) -> String>,
+    /// What round numbers are round in: 1, or so many bytes.
+    pub(crate) unit: f64,
 }
 
 /// What a line is called and how it is marked.
@@ -44,6 +46,8 @@ pub(crate) struct Series {
     pub(crate) label: String,
     /// The label is that of its transport: written in its colour.
     pub(crate) is_transport: bool,
+    /// Of the tool's own server, among others: a reference, which never wins.
+    pub(crate) reference: bool,
     pub(crate) mark: Mark,
 }
 

@@ -71,11 +71,19 @@ impl Entry {
                                 a download={ (name) ".svg" } href=(data("image/svg+xml", &svg.replace('"', "'"))) { "SVG" }
                             }
                         }
-                        figcaption { (drawn.caption) }
+                        figcaption { (self.caption(view, drawn)) }
                         details { summary { "table" } (drawn.table.html(&format!("{id}-table"))) }
                     }
                 }
             }
+        }
+    }
+
+    /// The caption; where crowds or cycles were shrunk, each figure says so.
+    fn caption(&self, view: &View<'_>, drawn: &Drawn) -> String {
+        match shrunk(view) {
+            Some(scale) => format!("{}; {scale}", drawn.caption),
+            None => drawn.caption.clone(),
         }
     }
 
@@ -107,6 +115,12 @@ impl Entry {
     }
 }
 
+/// How crowds and cycles were shrunk; `None` where they are as written.
+fn shrunk(view: &View<'_>) -> Option<String> {
+    let as_written = view.suite.scale == 1.0 && view.suite.scale_time == 1.0;
+    (!as_written).then(|| super::page::scale(view))
+}
+
 /// A name as part of an address or an id.
 pub(crate) fn plain(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
@@ -120,6 +134,7 @@ fn source(view: &View<'_>, figure: &Figure) -> String {
     }
     parts.push(verdicts(view));
     parts.push(starts(view));
+    parts.extend(shrunk(view));
     if let Some(run) = view.run() {
         parts.push(format!("pushmark {}", run.pushmark_version));
     }

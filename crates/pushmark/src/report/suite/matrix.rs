@@ -3,6 +3,7 @@
 //! and side by side, folded where there are many.
 
 mod layout;
+mod terminal;
 
 use maud::{Markup, html};
 use pushmark_model::run::VerdictState;
@@ -18,6 +19,7 @@ use super::quantity::{Divisor, Quantity, Reading, two};
 use layout::{Block, Layout, Row};
 
 pub(crate) use layout::number;
+pub(crate) use terminal::text;
 
 /// More tables than these are folded.
 const OPEN: usize = 4;
@@ -54,7 +56,8 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
         .filter(|a| fate_of(a).has_value())
         .filter_map(|a| Some(quantity.read(a).estimate()?.value))
         .collect();
-    let heat = Heat::over(&values, quantity.divisor(&values));
+    let heat =
+        Heat::over(&values, quantity.divisor(&values), view.starts().is_some_and(|s| s.0 == 1 && s.1 > 1));
     let blocks = layout.blocks();
     let fold = blocks.len() > OPEN;
     let body = html! {
@@ -83,13 +86,15 @@ struct Heat {
     low: f64,
     high: f64,
     unit: Divisor,
+    /// Cells of one start are marked where others have more.
+    mark_single: bool,
 }
 
 impl Heat {
-    fn over(values: &[f64], unit: Divisor) -> Heat {
+    fn over(values: &[f64], unit: Divisor, mark_single: bool) -> Heat {
         let positive = values.iter().copied().filter(|v| *v > 0.0);
         let (low, high) = positive.fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
-        Heat { low, high, unit }
+        Heat { low, high, unit, mark_single }
     }
 
     fn step(&self, value: f64) -> usize {
@@ -210,7 +215,7 @@ fn cell_of(row: &Row<'_, '_>, cell: Option<&Cell<'_>>, quantity: &Quantity, heat
     let fate = arm.map_or_else(|| cell.fate(), fate_of);
     let Some(arm) = arm.filter(|_| fate.has_value()) else { return without(fate, &reason(cell, arm)) };
     let title = title(cell, arm, quantity);
-    let one = if arm.n() == 1 {
+    let one = if heat.mark_single && arm.n() == 1 {
         html! { sup { "1" } }
     } else {
         html! {}

@@ -14,6 +14,7 @@
 //! The table of [`Drawn`] is the full alternative to its drawing, and its CSV.
 
 mod against;
+mod answers;
 mod cells;
 mod chart;
 mod crossover;
@@ -25,9 +26,12 @@ mod page;
 mod panels;
 mod place;
 mod places;
+mod printed;
 mod published;
 mod quantity;
+mod rate;
 mod says;
+mod study;
 mod text;
 mod time;
 
@@ -39,6 +43,8 @@ use super::text::Style;
 use cells::View;
 use drawn::{Drawn, Entry};
 
+pub use study::{StudyPage, StudySuite, study_page};
+
 /// How a figure of some kind comes to be; the error is why there is none.
 type Draw = fn(&View<'_>, &Figure) -> Result<Drawn, String>;
 
@@ -49,6 +55,7 @@ fn drawer(kind: FigureKind) -> Draw {
         FigureKind::Against => against::draw,
         FigureKind::Time => time::draw,
         FigureKind::Place => place::draw,
+        FigureKind::Rate => rate::draw,
     }
 }
 

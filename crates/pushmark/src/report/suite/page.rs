@@ -35,6 +35,7 @@ pub(crate) fn html(view: &View<'_>, entries: &[Entry]) -> Markup {
                         section.part { h2 { "Figures" } div.stack { @for entry in figures { (entry.html(view)) } } }
                     }
                     (published::section(view, &entries.iter().map(|e| &e.figure).collect::<Vec<_>>()))
+                    (then_and_now(view))
                     (not_measured(view))
                     (method(view))
                     (environment(view))
@@ -114,6 +115,22 @@ fn class(fate: Fate) -> &'static str {
         Fate::Invalid | Fate::Failed => "invalid",
         Fate::Incomplete => "incomplete",
         _ => "plain",
+    }
+}
+
+/// What the study asked, how it was set up, and what differs from then: the suite's own words.
+fn then_and_now(view: &View<'_>) -> Markup {
+    let Some(study) = &view.suite.study else { return html! {} };
+    let list = |lines: &[String]| html! { ul.method { @for line in lines { li { (line) } } } };
+    html! {
+        @if !study.then.is_empty() || !study.differs.is_empty() {
+            section.part {
+                h2 { "What differs from then" }
+                @if !study.asked.is_empty() { p.s { (study.asked) } }
+                @if !study.then.is_empty() { h3 { "Then" } (list(&study.then)) }
+                @if !study.differs.is_empty() { h3 { "Now" } (list(&study.differs)) }
+            }
+        }
     }
 }
 

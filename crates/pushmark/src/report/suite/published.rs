@@ -6,6 +6,7 @@ use pushmark_model::suite::{Figure, Published};
 
 use super::super::estimate::Estimate;
 use super::super::numbers::PAGE;
+use super::super::table::{Cell as Field, Table};
 use super::cells::{Cell, Fate, View, fate_of};
 use super::places::{Places, number};
 use super::quantity::{Quantity, Reading};
@@ -15,6 +16,9 @@ use super::says::knee;
 const ALIKE: f64 = 1.5;
 /// Printed values nearer than this were the same for the study.
 const SAME: f64 = 1.05;
+
+/// Axis and value of what a printed line keeps: its cells differ in x alone.
+pub(crate) type Key<'p> = Vec<(&'p String, &'p String)>;
 
 /// A printed value and its cell.
 struct Row<'p> {
@@ -51,14 +55,7 @@ pub(crate) fn section(view: &View<'_>, figures: &[&Figure]) -> Markup {
             section.part {
                 h2 { "Published against measured" }
                 p.s { "Judged are order, ratio and knee: which of two cells is the higher, whether ours is the same multiple of theirs in all cells (within a factor of " (ALIKE) "), and where a line bends. Values are not expected to agree." }
-                table #published {
-                    thead { tr {
-                        @for heading in ["figure", "cell", "published", "measured", "measured ÷ published", "agrees?"] { th scope="col" { (heading) } }
-                    } }
-                    tbody {
-                        @for figure in &with { @for (i, row) in rows(view, figure).iter().enumerate() { (line(figure, row, i, view)) } }
-                    }
-                }
+                (table(view, &with).html("published"))
                 ul.method { @for figure in &with { @for said in judge(view, figure) { li { b { (title(figure)) } ": " (said) } } } }
             }
         }
@@ -69,21 +66,34 @@ fn title(figure: &Figure) -> String {
     figure.number.clone().unwrap_or_else(|| figure.title.clone())
 }
 
-fn line(figure: &Figure, row: &Row<'_>, index: usize, view: &View<'_>) -> Markup {
-    let quantity = Quantity::find(&figure.y).ok();
-    let number = row.printed.y.map(|y| quantity.as_ref().map_or_else(|| PAGE.three(y), |q| q.show(y)));
-    let parts: Vec<String> = number.into_iter().chain(row.printed.words.clone()).collect();
-    let ratio = ratio(row).map_or("–".to_string(), |r| PAGE.ratio(r));
-    html! {
-        tr {
-            th scope="row" { @if index == 0 { (title(figure)) } @else { span.again { (title(figure)) } } }
-            td { (cell_words(view, row.printed)) }
-            td { (parts.join("; ")) }
-            td { (row.shown) }
-            td { (ratio) }
-            td { (agrees(figure, view, row)) }
+/// A row a printed value.
+fn table(view: &View<'_>, figures: &[&&Figure]) -> Table {
+    let mut table = Table::new(&[
+        ("figure", "figure"),
+        ("cell", "cell"),
+        ("published", "published"),
+        ("measured", "measured"),
+        ("measured ÷ published", "ratio"),
+        ("agrees?", "agrees"),
+    ]);
+    for figure in figures {
+        let quantity = Quantity::find(&figure.y).ok();
+        let show = |y: f64| quantity.as_ref().map_or_else(|| PAGE.three(y), |q| q.show(y));
+        for row in rows(view, figure) {
+            let printed: Vec<String> =
+                row.printed.y.map(show).into_iter().chain(row.printed.words.clone()).collect();
+            let fields = [
+                title(figure),
+                cell_words(view, row.printed),
+                printed.join("; "),
+                row.shown.clone(),
+                ratio(&row).map_or_else(|| "–".to_string(), |r| PAGE.ratio(r)),
+                agrees(figure, view, &row),
+            ];
+            table.push(fields.map(Field::text).to_vec());
         }
     }
+    table
 }
 
 /// The values of the cell in the order of the suite's axes.
@@ -170,7 +180,8 @@ fn same_order(a: &Row<'_>, b: &Row<'_>) -> Option<bool> {
     if std::ptr::eq(a.printed, b.printed) || low <= 0.0 || high / low < SAME {
         return None;
     }
-    super::super::figures::age_cost::apart(&is_a, &is_b).then(|| (is_a.value > is_b.value) == (was_a > was_b))
+    super::super::figures::age_cost::apart(&is_a, &is_b)
+        .then_some((is_a.value > is_b.value) == (was_a > was_b))
 }
 
 /// Order, ratio and knee of a figure, a sentence each.
@@ -217,12 +228,12 @@ fn knees(view: &View<'_>, figure: &Figure, rows: &[Row<'_>]) -> Option<String> {
     let axis = view.axis(&figure.x)?;
     let places = Places::of(axis, |_| true);
     let quantity = Quantity::find(&figure.y).ok()?;
-    let mut lines: Vec<(Vec<(&String, &String)>, Vec<(f64, f64, f64)>)> = Vec::new();
+    let mut lines: Vec<(Key<'_>, Vec<(f64, f64, f64)>)> = Vec::new();
     for row in rows {
         let at =
             row.printed.only.get(&axis.name).and_then(|v| places.place(v).filter(|_| number(v).is_some()));
         let (Some(x), Some(was), Some(is)) = (at, row.printed.y, row.measured) else { continue };
-        let key: Vec<_> = row.printed.only.iter().filter(|(k, _)| **k != axis.name).collect();
+        let key: Key<'_> = row.printed.only.iter().filter(|(k, _)| **k != axis.name).collect();
         match lines.iter_mut().find(|l| l.0 == key) {
             Some(line) => line.1.push((x, was, is.value)),
             None => lines.push((key, vec![(x, was, is.value)])),

@@ -63,6 +63,11 @@ impl Quantity {
             && !self.metric.name.contains("_us")
     }
 
+    /// What round numbers of it are round in: bytes in powers of 1 024.
+    pub(crate) fn round_in(&self, most: f64) -> f64 {
+        if self.metric.unit == Unit::Bytes { byte_unit(most).0 } else { 1.0 }
+    }
+
     /// Counts and rates may span so much that only a log axis shows them.
     pub(crate) fn is_rate(&self) -> bool {
         matches!(self.metric.unit, Unit::Count | Unit::PerSecond)
@@ -79,6 +84,12 @@ impl Quantity {
         let whole = match self.metric.about.rsplit_once(": ") {
             Some((family, _)) => format!("{stat} of {}", clause(family)),
             None => clause(&self.metric.about),
+        };
+        // Some are told by the metric before them in the table.
+        let whole = if ["the same", "its "].iter().any(|w| whole.starts_with(w)) {
+            self.metric.name.clone()
+        } else {
+            whole
         };
         (format!("{whole}{unit}"), format!("{}{unit}", self.metric.name))
     }
@@ -156,7 +167,10 @@ impl Quantity {
     pub(crate) fn tick(&self, value: f64) -> String {
         match self.metric.unit {
             Unit::Micros => time_tick(value),
-            Unit::Bytes => PAGE.bytes(value),
+            Unit::Bytes => {
+                let (by, name) = byte_unit(value);
+                format!("{}\u{a0}{name}", plain_tick(value / by))
+            }
             _ => plain_tick(value),
         }
     }

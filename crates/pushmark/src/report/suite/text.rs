@@ -1,18 +1,24 @@
 //! The result of a suite for a terminal: counts of verdicts, the matrix, what was not measured.
 
+use pushmark_model::suite::FigureKind;
+
 use super::super::numbers::TERMINAL;
 use super::super::text::{COLUMNS, Pen, Style, ascii, wrapped};
 use super::cells::{Fate, View};
 use super::drawn::{Entry, size};
+use super::matrix;
 use super::page::{doubts, scale};
 
 /// The whole text.
-pub(crate) fn render(view: &View<'_>, _entries: &[Entry], style: &Style<'_>) -> String {
+pub(crate) fn render(view: &View<'_>, entries: &[Entry], style: &Style<'_>) -> String {
     let pen = Pen::new(style);
     let mut out = heading(view, &pen);
     out.push(String::new());
-    out.push(counts(view, &pen));
+    out.extend(counts(view, &pen));
     out.push(String::new());
+    for entry in entries.iter().filter(|e| e.figure.kind == FigureKind::Matrix) {
+        out.extend(matrix::text(view, &entry.figure));
+    }
     for (fate, reason, cells) in doubts(view) {
         let which = match cells.as_slice() {
             [one] => one.clone(),
@@ -38,11 +44,21 @@ fn heading(view: &View<'_>, pen: &Pen) -> Vec<String> {
     wrapped(&line, COLUMNS).into_iter().map(|l| l.replacen("pushmark", &pen.bold("pushmark"), 1)).collect()
 }
 
-fn counts(view: &View<'_>, pen: &Pen) -> String {
-    let one = |(fate, n): (Fate, usize)| {
-        format!("{} {} {}", mark(fate, pen), TERMINAL.count(n as u64), fate.name())
-    };
-    view.counts().into_iter().map(one).collect::<Vec<_>>().join("   ")
+/// Counts of verdicts, in as many lines as they need (one column is left: `ok` for ✓).
+fn counts(view: &View<'_>, pen: &Pen) -> Vec<String> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (fate, n) in view.counts() {
+        let words = format!(" {} {}", TERMINAL.count(n as u64), fate.name());
+        let (width, one) = (1 + words.chars().count(), mark(fate, pen) + &words);
+        match lines.last_mut() {
+            Some((used, line)) if *used + 3 + width < COLUMNS => {
+                *used += 3 + width;
+                line.push_str(&format!("   {one}"));
+            }
+            _ => lines.push((width, one)),
+        }
+    }
+    lines.into_iter().map(|l| l.1).collect()
 }
 
 fn mark(fate: Fate, pen: &Pen) -> String {

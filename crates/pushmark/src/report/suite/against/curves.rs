@@ -77,7 +77,12 @@ impl<'c, 'a> Curves<'c, 'a> {
             lines.iter().zip(&key.values).map(|p| of(p).unwrap_or(usize::MAX)).collect()
         };
         keys.sort_by_key(|key| (place(key), key.transport));
-        let series = named(&keys);
+        let labels: Vec<&str> = lines.iter().map(|l| view.axis(l).map_or("", |a| a.label.as_str())).collect();
+        let mut series = named(&keys, &labels);
+        let own: Vec<bool> = keys.iter().map(|key| is_reference(cells, &lines, key)).collect();
+        if own.contains(&false) {
+            series.iter_mut().zip(own).for_each(|(s, own)| s.reference = own);
+        }
         Curves { series, keys, cells: cells.to_vec(), panel: figure.panel.clone(), lines }
     }
 
@@ -123,7 +128,7 @@ fn values(cell: &Cell<'_>, axes: &[String]) -> Vec<Option<String>> {
 
 /// A line is called by its transport where that tells it apart, else by the values of its axes
 /// that do not go with the transport.
-fn named(keys: &[Key]) -> Vec<Series> {
+fn named(keys: &[Key], axes: &[&str]) -> Vec<Series> {
     let mut by_transport: BTreeMap<Transport, usize> = BTreeMap::new();
     for key in keys {
         *by_transport.entry(key.transport).or_default() += 1;
@@ -145,16 +150,33 @@ fn named(keys: &[Key]) -> Vec<Series> {
         .map(|key| {
             let mark = mark_of(key.transport);
             if alone {
-                return Series { label: mark.name.into(), is_transport: true, mark };
+                return Series { label: mark.name.into(), is_transport: true, reference: false, mark };
             }
-            let values = key.values.iter().zip(&tells).filter(|(_, tells)| **tells);
-            let mut parts: Vec<&str> = values.filter_map(|(v, _)| v.as_deref()).collect();
+            let values = key.values.iter().zip(axes).zip(&tells).filter(|(_, tells)| **tells);
+            let mut parts: Vec<String> =
+                values.filter_map(|((value, axis), _)| Some(called(value.as_deref()?, axis))).collect();
             if several || parts.is_empty() {
-                parts.push(mark.name);
+                parts.push(mark.name.into());
             }
-            Series { label: parts.join(" · "), is_transport: false, mark }
+            Series { label: parts.join(" · "), is_transport: false, reference: false, mark }
         })
         .collect()
+}
+
+/// Whether a line is of the server that stands for no product: its row calls it a reference.
+fn is_reference(cells: &[&Cell<'_>], lines: &[String], key: &Key) -> bool {
+    let of_line = cells.iter().filter(|c| values(c, lines) == key.values);
+    let mut servers =
+        of_line.filter_map(|c| c.measured.as_ref()).filter_map(|m| m.run().environment.server.as_ref());
+    servers.any(|s| s.stands_for.contains("a reference"))
+}
+
+/// A number needs its axis; a name stands alone.
+fn called(value: &str, axis: &str) -> String {
+    match number(value) {
+        Some(_) => format!("{axis} {}", super::super::matrix::number(value)),
+        None => value.to_string(),
+    }
 }
 
 fn item<'c, 'a>(

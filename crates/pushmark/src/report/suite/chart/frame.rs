@@ -32,6 +32,7 @@ pub(super) struct Frame {
     ticks: Vec<(f64, String)>,
     x: Ends,
     y: Vec<Ends>,
+    units: Vec<f64>,
 }
 
 /// The ends of an axis.
@@ -59,7 +60,8 @@ pub(super) struct Area {
     pub(super) top: f64,
     pub(super) bottom: f64,
     pub(super) x: Scale,
-    pub(super) y: Scale,
+    y: Scale,
+    unit: f64,
     /// What each series is called here.
     pub(super) labels: Vec<String>,
     /// Room right of the plot for names; 0: a single line is named in the head.
@@ -86,7 +88,7 @@ impl Frame {
         let y: Vec<Ends> = (0..chart.rows.len()).map(|row| ends_of_y(chart, row)).collect();
         let tick = |(axis, ends): (&Axis, &Ends)| {
             let all = ends.scale(0.0, 1.0).ticks();
-            all.into_iter().map(|v| Kind::Tick.width(&(axis.tick)(v))).fold(0.0, f64::max)
+            all.into_iter().map(|v| Kind::Tick.width(&(axis.tick)(v * axis.unit))).fold(0.0, f64::max)
         };
         let left = chart.rows.iter().zip(&y).map(tick).fold(40.0, f64::max) + 10.0;
         let between = GAP * (across - 1) as f64;
@@ -120,6 +122,7 @@ impl Frame {
             ticks: chart.x.places.clone(),
             x: ends_of_x(chart),
             y,
+            units: chart.rows.iter().map(|r| r.unit).collect(),
         };
         if chart.x.names && frame.touching(&chart.x.places) {
             let spelled: Vec<String> =
@@ -129,9 +132,9 @@ impl Frame {
                 chart.x.places.iter().enumerate().map(|(i, p)| (p.0, (i + 1).to_string())).collect();
         }
         frame.foot = foot.iter().flat_map(|f| broken(f, Kind::Note, width - 4.0)).collect();
-        frame.foot_from = frame.blocks as f64 * frame.block() + 34.0;
+        frame.foot_from = frame.blocks as f64 * frame.block() + 26.0;
         let foot_height = if frame.foot.is_empty() { 0.0 } else { 16.0 * frame.foot.len() as f64 + 4.0 };
-        frame.height = frame.blocks as f64 * frame.block() + 22.0 + foot_height;
+        frame.height = frame.blocks as f64 * frame.block() + 14.0 + foot_height;
         frame
     }
 
@@ -142,7 +145,7 @@ impl Frame {
 
     /// Panels side by side, with titles and the labels of x.
     fn block(&self) -> f64 {
-        self.title_height + self.rows as f64 * self.row() + 16.0
+        self.title_height + self.rows as f64 * self.row() + 26.0
     }
 
     pub(super) fn area(&self, column: usize, row: usize) -> Area {
@@ -158,6 +161,7 @@ impl Frame {
             bottom,
             x: self.x.scale(left + PAD, right - PAD),
             y: self.y[row].scale(bottom, top),
+            unit: self.units[row],
             labels: self.labels.clone(),
             margin: self.margin,
             head: (block + 12.0, right),
@@ -182,8 +186,8 @@ impl Frame {
         }
         let axis = &chart.rows[row];
         let first = column.is_multiple_of(self.across);
-        for value in area.y.ticks() {
-            let at = area.y.at(value);
+        for value in area.y.ticks().into_iter().map(|v| v * area.unit) {
+            let at = area.at_y(value);
             if (at - area.bottom).abs() > 0.5 {
                 canvas.line(area.left, at, area.right, at, GRID, "");
             }
@@ -275,7 +279,8 @@ fn ends_of_x(chart: &Chart) -> Ends {
 
 fn ends_of_y(chart: &Chart, row: usize) -> Ends {
     let panels = chart.columns.iter().filter_map(|c| c.panels.get(row));
-    let values = panels.flat_map(|p| p.ys().collect::<Vec<_>>()).filter(|v| v.is_finite());
+    let unit = chart.rows[row].unit;
+    let values = panels.flat_map(|p| p.ys().collect::<Vec<_>>()).filter(|v| v.is_finite()).map(|v| v / unit);
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
     match () {
         () if low > high => Ends::FromZero(1.0),
@@ -313,6 +318,11 @@ fn broken(text: &str, kind: Kind, width: f64) -> Vec<String> {
 }
 
 impl Area {
+    /// Where a value stands.
+    pub(super) fn at_y(&self, value: f64) -> f64 {
+        self.y.at(value / self.unit)
+    }
+
     /// The whole plot, for words that must stay inside.
     pub(super) fn bounds(&self) -> [f64; 4] {
         [self.left, self.top - 10.0, self.right, self.bottom]

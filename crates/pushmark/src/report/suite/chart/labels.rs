@@ -30,7 +30,7 @@ pub(super) fn names(
     }
     let mut at_margin: Vec<(usize, f64, f64)> = Vec::new();
     for (series, last) in ends {
-        let (x, y) = (area.x.at(last.x), area.y.at(last.y));
+        let (x, y) = (area.x.at(last.x), area.at_y(last.y));
         if x > area.right - 40.0 || !beside(canvas, chart, series, (x, y), area, obstacles) {
             at_margin.push((series, x, y));
         }
@@ -85,6 +85,10 @@ fn beside(
         (x - width / 2.0, y + 20.0),
         (x + 10.0, y - 8.0),
         (x + 10.0, y + 16.0),
+        (x - 10.0 - width, y - 8.0),
+        (x - 10.0 - width, y + 16.0),
+        (x + 10.0, y - 20.0),
+        (x + 10.0, y + 28.0),
     ];
     let bounds = area.bounds();
     let inside: Vec<(f64, f64)> = places

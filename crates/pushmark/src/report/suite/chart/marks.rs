@@ -50,6 +50,9 @@ fn bands(canvas: &mut Canvas, panel: &Panel, area: &Area, obstacles: &mut Obstac
             let y = area.top - 8.0 + 14.0 * level as f64;
             let bounds = [x - 6.0, y, x + 6.0, y + 12.0];
             outline(canvas, band.fate, bounds, area.bottom);
+            if band.fate == Fate::Died {
+                canvas.text(Text::note(x, y + 10.0, band.fate.glyph()).middle().paint(INK));
+            }
             obstacles.area(bounds);
         } else {
             let bounds = [x - width / 2.0, area.top - 8.0, x + width / 2.0, area.bottom];
@@ -92,7 +95,7 @@ fn upward(canvas: &mut Canvas, band: &Band, x: f64, area: &Area) {
 }
 
 fn published(canvas: &mut Canvas, line: &[Open], area: &Area, obstacles: &mut Obstacles) {
-    let places: Vec<(f64, f64)> = line.iter().map(|o| (area.x.at(o.x), area.y.at(o.y))).collect();
+    let places: Vec<(f64, f64)> = line.iter().map(|o| (area.x.at(o.x), area.at_y(o.y))).collect();
     if places.len() > 1 {
         canvas.path(&polyline(&places), "none", INK2, r#"stroke-width="1" stroke-dasharray="2 3""#);
     }
@@ -115,7 +118,7 @@ fn path(
     area: &Area,
     obstacles: &mut Obstacles,
 ) {
-    let places: Vec<(f64, f64)> = segment.iter().map(|p| (area.x.at(p.x), area.y.at(p.y))).collect();
+    let places: Vec<(f64, f64)> = segment.iter().map(|p| (area.x.at(p.x), area.at_y(p.y))).collect();
     if places.len() > 1 {
         let width = if line.markers { 2.0 } else { 1.4 };
         let caps = if mark.dash.starts_with("1.5") { r#" stroke-linecap="round""# } else { "" };
@@ -136,10 +139,10 @@ fn path(
 
 /// Interval, the way from offered to delivered, marker.
 fn cell(canvas: &mut Canvas, point: &Point, mark: Mark, area: &Area, obstacles: &mut Obstacles) {
-    let (x, y) = (area.x.at(point.x), area.y.at(point.y));
+    let (x, y) = (area.x.at(point.x), area.at_y(point.y));
     canvas.open_titled(&point.title);
     if let Some((low, high)) = point.bounds {
-        bar_up(canvas, x, area.y.at(low), area.y.at(high), point.caps, mark.paint);
+        bar_up(canvas, x, area.at_y(low), area.at_y(high), point.caps, mark.paint);
     }
     if let Some(offered) = point.offered.map(|o| area.x.at(o)).filter(|o| (o - x).abs() > 1.0) {
         canvas.path(
@@ -202,7 +205,7 @@ fn words(canvas: &mut Canvas, panel: &Panel, area: &Area, once: &mut Once, obsta
             *due = false;
         }
     };
-    let at = |x: f64, y: f64| (area.x.at(x), area.y.at(y));
+    let at = |x: f64, y: f64| (area.x.at(x), area.at_y(y));
     let open = panel.published.iter().flatten().map(|o| at(o.x, o.y)).collect();
     say(open, "published", Area::NOTE, &mut once.published);
     let doubtful: Vec<_> =

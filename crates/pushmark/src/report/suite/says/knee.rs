@@ -56,7 +56,7 @@ pub(super) fn sentence(chart: &Chart) -> Option<String> {
             let points: Vec<(f64, f64)> = believed(panel, i).iter().map(|p| (p.x, p.y)).collect();
             long += usize::from(points.len() >= 4);
             if let Some(at) = of(&points, chart.x.log, log_y) {
-                let who = format!("{}{}", name(&series.label), of_panel(&column.title));
+                let who = format!("{}{}", name(series), of_panel(&column.title));
                 knees.push((place(chart, points[at].0), who));
             }
         }

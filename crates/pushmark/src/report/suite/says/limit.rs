@@ -31,7 +31,7 @@ pub(super) fn sentence(view: &View<'_>, cells: &[&Cell<'_>]) -> Option<String> {
         .iter()
         .filter(|c| {
             let words = |a: &&Arm| a.last_words.as_ref().is_some_and(|w| w.out_of_memory);
-            c.arms().iter().any(|a| a.starts.iter().any(|s| words(s)))
+            c.arms().iter().any(|a| a.starts.iter().any(words))
         })
         .count();
     let mut known = 0;

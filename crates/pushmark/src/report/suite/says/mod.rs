@@ -9,7 +9,7 @@ use pushmark_model::suite::Figure;
 
 use super::super::words;
 use super::cells::{Cell, Fate, View};
-use super::chart::{Chart, Panel, Point};
+use super::chart::{Chart, Panel, Point, Series};
 use super::published;
 use super::quantity::Quantity;
 
@@ -100,7 +100,8 @@ fn place(chart: &Chart, x: f64) -> String {
     let value = named.map_or_else(|| (chart.x.tick)(x), |p| p.1.clone());
     // A number alone needs its axis.
     let bare = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '\u{202f}' | '.' | 'k'));
-    if bare && !chart.x.names { format!("{value} {}", unit(&chart.x.name)) } else { value }
+    let axis = unit(&chart.x.name);
+    if bare && !chart.x.names && axis.len() <= 30 { format!("{value} {axis}") } else { value }
 }
 
 /// The axis without what the scale did to it.
@@ -109,6 +110,6 @@ fn unit(name: &str) -> &str {
 }
 
 /// The reference is called so, and never wins.
-fn name(label: &str) -> String {
-    if label == "builtin" { "the reference (builtin)".into() } else { label.to_string() }
+fn name(series: &Series) -> String {
+    if series.reference { format!("the reference ({})", series.label) } else { series.label.clone() }
 }

@@ -26,7 +26,7 @@ fn growth(chart: &Chart, quantity: &Quantity) -> Option<String> {
     let all: Vec<(&str, Vec<&Point>)> = panels(chart).map(|(t, p)| (t, believed(p, 0))).collect();
     let (title, points) = all.into_iter().rev().max_by_key(|(_, p)| p.len())?;
     let ([first, ..], [.., last]) = (points.as_slice(), points.as_slice()) else { return None };
-    let label = name(&chart.series[0].label);
+    let label = name(&chart.series[0]);
     let of = of_panel(title);
     if points.len() < 2 {
         return Some(format!("{label} has one point{of}: {}.", quantity.show(first.y)));
@@ -51,7 +51,7 @@ fn pair(chart: &Chart) -> Option<String> {
         let (a, b) = (believed(panel, 0), believed(panel, 1));
         both.extend(a.iter().filter_map(|p| Some((*p, *b.iter().find(|q| (q.x - p.x).abs() < 1e-9)?))));
     }
-    let [a, b] = [0, 1].map(|i| name(&chart.series[i].label));
+    let [a, b] = [0, 1].map(|i| name(&chart.series[i]));
     let places = both.len();
     if places == 0 {
         return None;
@@ -87,36 +87,41 @@ fn pair(chart: &Chart) -> Option<String> {
     Some(format!("{upper} lies above {lower} at {n} of {places} places; {rest}{doubt}."))
 }
 
+/// A place of a panel, and the lines that have a value there.
+struct Shared<'p> {
+    x: f64,
+    title: &'p str,
+    points: Vec<(usize, &'p Point)>,
+}
+
 /// Three lines and more: highest and lowest at the place that most of them share.
 fn extremes(chart: &Chart) -> Option<String> {
-    let mut places: Vec<(usize, f64, &str, Vec<(usize, &Point)>)> = Vec::new();
+    let mut places: Vec<Shared<'_>> = Vec::new();
     for (title, panel) in panels(chart) {
         for series in 0..chart.series.len() {
             for point in believed(panel, series) {
-                match places.iter_mut().find(|p| p.2 == title && (p.1 - point.x).abs() < 1e-9) {
-                    Some(place) => {
-                        place.0 += 1;
-                        place.3.push((series, point));
-                    }
-                    None => places.push((1, point.x, title, vec![(series, point)])),
+                match places.iter_mut().find(|p| p.title == title && (p.x - point.x).abs() < 1e-9) {
+                    Some(place) => place.points.push((series, point)),
+                    None => places.push(Shared { x: point.x, title, points: vec![(series, point)] }),
                 }
             }
         }
     }
     // The last of those with the most lines.
-    let (count, x, title, points) =
-        places.into_iter().max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
+    let most = |a: &Shared<'_>, b: &Shared<'_>| a.points.len().cmp(&b.points.len()).then(a.x.total_cmp(&b.x));
+    let Shared { x, title, points } = places.into_iter().max_by(most)?;
     // The reference never wins: it is left out where two others remain.
-    let reference = |s: usize| chart.series[s].label == "builtin";
+    let reference = |s: usize| chart.series[s].reference;
     let own: Vec<&(usize, &Point)> = points.iter().filter(|p| !reference(p.0)).collect();
-    if count < 2 || own.len() < 2 {
+    if own.len() < 2 {
         return None;
     }
     let high = own.iter().max_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
     let low = own.iter().min_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
     let doubt = no_interval([high.1, low.1]);
-    let at = format!("At {}{}", place(chart, x), of_panel(title));
-    let [above, below] = [high.0, low.0].map(|s| name(&chart.series[s].label));
+    let end = if title.is_empty() { "" } else { "," };
+    let at = format!("At {}{}{end}", place(chart, x), of_panel(title));
+    let [above, below] = [high.0, low.0].map(|s| name(&chart.series[s]));
     if !apart(high.1, low.1) {
         return Some(format!("{at} no difference is seen between the lines{doubt}."));
     }

@@ -1,0 +1,99 @@
+//! The matrix for a terminal: two digits a cell, a letter's room for doubt, at most 80 columns.
+
+use pushmark_model::suite::Figure;
+
+use super::super::super::numbers::TERMINAL;
+use super::super::super::text::COLUMNS;
+use super::super::cells::{Cell, Fate, View, fate_of};
+use super::super::quantity::{Quantity, Reading, two};
+use super::layout::{Block, Layout, Row};
+use super::{Divisor, values_of};
+
+/// Tables beyond these are in the report alone.
+const MOST: usize = 8;
+
+/// The lines of a figure of this kind; none where it cannot be drawn.
+pub(crate) fn text(view: &View<'_>, figure: &Figure) -> Vec<String> {
+    let (Ok(quantity), cells) = (Quantity::find(&figure.y), view.chosen(figure)) else { return Vec::new() };
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let layout = Layout::of(view, figure, &cells);
+    let unit = quantity.divisor(&values_of(&quantity, &cells));
+    let name = if unit.name.is_empty() { String::new() } else { format!(", {}", unit.name) };
+    let mut out = vec![cut(format!("  {}{name}, by {}", quantity.name(), layout.column_label()), COLUMNS)];
+    let blocks = layout.blocks();
+    for block in blocks.iter().take(MOST) {
+        if !block.title.is_empty() {
+            out.push(cut(format!("  {}", block.title), COLUMNS));
+        }
+        out.extend(lines(&layout, block, &quantity, unit));
+        out.push(String::new());
+    }
+    if blocks.len() > MOST {
+        out.push(format!("  {} more tables are in the report", blocks.len() - MOST));
+        out.push(String::new());
+    }
+    out
+}
+
+fn lines(layout: &Layout<'_>, block: &Block<'_, '_>, quantity: &Quantity, unit: Divisor) -> Vec<String> {
+    let cells: Vec<Vec<String>> = block
+        .rows
+        .iter()
+        .map(|row| {
+            row.cells.iter().map(|c| c.map_or(String::new(), |c| cell(row, c, quantity, unit))).collect()
+        })
+        .collect();
+    let heads: Vec<String> = layout.columns.iter().map(|v| head(v)).collect();
+    let widest = cells.iter().flatten().chain(&heads).map(|c| c.chars().count()).max().unwrap_or(1);
+    let names: Vec<String> = block.rows.iter().map(name).collect();
+    let most = COLUMNS.saturating_sub(2 + heads.len() * (widest + 2)).max(8);
+    let label = names.iter().map(|n| n.chars().count()).max().unwrap_or(0).min(most);
+    let line = |name: &str, cells: &[String]| {
+        let mut out = format!("  {:label$}", cut(name.to_string(), label));
+        for cell in cells {
+            let next = format!("  {}{cell}", " ".repeat(widest - cell.chars().count()));
+            if out.chars().count() + next.chars().count() <= COLUMNS {
+                out.push_str(&next);
+            }
+        }
+        out
+    };
+    let mut out = vec![line("", &heads)];
+    out.extend(names.iter().zip(&cells).map(|(name, cells)| line(name, cells)));
+    out
+}
+
+/// A value of the column axis: numbers in groups of three.
+fn head(value: &str) -> String {
+    value.parse::<u64>().map_or_else(|_| cut(value.to_string(), 10), |n| TERMINAL.count(n))
+}
+
+fn name(row: &Row<'_, '_>) -> String {
+    let mut parts = row.values.clone();
+    parts.extend(row.transport.map(|t| t.name().to_string()));
+    parts.join(" ")
+}
+
+fn cell(row: &Row<'_, '_>, cell: &Cell<'_>, quantity: &Quantity, unit: Divisor) -> String {
+    let arm = row.arm_of(cell);
+    let fate = arm.map_or_else(|| cell.fate(), fate_of);
+    let Some(arm) = arm.filter(|_| fate.has_value()) else {
+        return if fate == Fate::NotRun { "not run".into() } else { fate.name().into() };
+    };
+    let doubt = if fate == Fate::Valid { "" } else { fate.glyph() };
+    match quantity.read(arm) {
+        Reading::Value(e) => format!("{doubt}{}", two(e.value / unit.by).replace('\u{202f}', ",")),
+        Reading::AtLeast(us) => format!("\u{2265}{}", two(us / unit.by).replace('\u{202f}', ",")),
+        Reading::Absent(_) => "\u{2013}".into(),
+    }
+}
+
+/// A name too long for its column ends in a point.
+fn cut(text: String, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text;
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['.']).collect()
+}
