@@ -28,6 +28,7 @@ mod places;
 mod published;
 mod quantity;
 mod rate;
+mod says;
 mod text;
 mod time;
 
