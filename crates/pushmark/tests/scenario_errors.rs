@@ -52,8 +52,8 @@ fn an_unknown_key_is_named_with_the_nearest() {
        ·      ╰── did you mean `connections`?
      3 │ [target]
        ╰────
-      help: accepted: connections, browsers, ramp, settle, warmup,
-            duration, drain, deadline, poll_interval, hold, keep_alive,
+      help: accepted: connections, browsers, ramp, settle, warmup, duration,
+            drain, deadline, poll_interval, hybrid, hold, keep_alive,
             connect_timeout, handshake_timeout, idle_timeout, reconnect,
             source_ips
     "##);
@@ -1659,8 +1659,8 @@ fn an_unknown_key_in_a_flag() {
     $ pushmark run
       × --set load.conections=5: unknown key `conections` in [load]
       help: did you mean `connections`?
-            accepted: connections, browsers, ramp, settle, warmup,
-            duration, drain, deadline, poll_interval, hold, keep_alive,
+            accepted: connections, browsers, ramp, settle, warmup, duration,
+            drain, deadline, poll_interval, hybrid, hold, keep_alive,
             connect_timeout, handshake_timeout, idle_timeout, reconnect,
             source_ips
     "##);

@@ -60,5 +60,6 @@ families! {
     shards_make_no_difference = "shards",
     more_than_is_taken_shows = "overload",
     polls_find_news_of_the_expected_age = "polling",
+    polls_repair_what_a_push_lost_and_halves_add_up = "pull",
     a_disturbed_generator_says_so = "disturbed",
 }

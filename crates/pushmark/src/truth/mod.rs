@@ -20,6 +20,7 @@ mod long_poll;
 mod loss;
 mod overload;
 mod polling;
+mod pull;
 mod scenario;
 mod shards;
 mod values;
@@ -175,7 +176,7 @@ pub struct Family {
 }
 
 /// All of them, in the order of the self-test.
-pub const FAMILIES: [Family; 13] = [
+pub const FAMILIES: [Family; 14] = [
     Family { name: "counts", in_minute: true, run: counts::run },
     Family { name: "delay", in_minute: true, run: delay::fixed },
     Family { name: "bimodal", in_minute: true, run: delay::bimodal },
@@ -188,6 +189,7 @@ pub const FAMILIES: [Family; 13] = [
     Family { name: "shards", in_minute: true, run: shards::run },
     Family { name: "overload", in_minute: false, run: overload::run },
     Family { name: "polling", in_minute: false, run: polling::run },
+    Family { name: "pull", in_minute: false, run: pull::run },
     Family { name: "disturbed", in_minute: false, run: disturbed::run },
 ];
 
