@@ -27,6 +27,8 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Render the report again, of one run or several
     Report(cmd::report::ReportArgs),
+    /// Find the highest crowd or rate that keeps what is asked
+    FindMax(Box<cmd::find_max::FindMaxArgs>),
     /// Compare two results, or two sets of starts
     Compare(cmd::compare::CompareArgs),
     /// Start the built-in push server
@@ -64,6 +66,7 @@ impl Cli {
             Command::Flood(args) => cmd::flood::run(&args),
             Command::Check(args) => cmd::check::run(&args),
             Command::Report(args) => cmd::report::run(&args),
+            Command::FindMax(args) => cmd::find_max::run(&args),
             Command::Compare(args) => cmd::compare::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Demo(args) => cmd::demo::run(&args),

@@ -9,6 +9,7 @@ pub mod demo;
 pub mod doctor;
 pub mod environment;
 pub mod exit;
+pub mod find_max;
 mod flood;
 pub mod gather;
 pub mod monitor;

@@ -231,7 +231,7 @@ fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::R
 }
 
 /// The command that repeats this run.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     std::env::args().enumerate().map(|(n, word)| shown(n, &word)).collect::<Vec<_>>().join(" ")
 }
 

@@ -4,6 +4,7 @@ pub mod check;
 pub mod compare;
 pub mod demo;
 pub mod doctor;
+pub mod find_max;
 pub mod flood;
 pub mod output;
 pub mod report;

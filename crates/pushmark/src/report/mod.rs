@@ -15,7 +15,7 @@ mod labels;
 mod marks;
 mod method;
 pub(crate) mod numbers;
-mod page;
+pub(crate) mod page;
 mod panels;
 mod pattern;
 mod rows;

@@ -1,0 +1,209 @@
+//! `pushmark find-max`: the highest crowd or rate that keeps what is asked.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use pushmark_model::metrics::Expression;
+use pushmark_model::scenario::Override;
+use pushmark_model::search::{Limits, Over};
+use pushmark_model::units::{Nanos, PerSecond, parse_share};
+
+use super::output::{Format, note, print};
+use super::run::usage;
+use crate::exit::{Ending, Exit};
+use crate::find_max::{self, Ask};
+use crate::progress::Progress;
+use crate::progress::screen::Screen;
+use crate::run::Signals;
+use crate::scenario_file::{self, Asked};
+use crate::server::registry::Registry;
+use crate::session::{Cpus, Session, prepare};
+use crate::store::{RESULTS, Utc, run_id};
+
+/// A crowd that no machine holds: the search ends before it.
+const CONNECTIONS_MAX: u64 = 100_000_000;
+/// The highest rate of a channel, in thousandths a second.
+const RATE_MAX: u64 = 1_000_000_000;
+/// Runs on each side of the bracket.
+const RUNS: u32 = 3;
+
+/// Flags of `find-max`.
+#[derive(Args, Clone, Debug)]
+pub struct FindMaxArgs {
+    /// A scenario file of one transport, or with -t of several
+    #[arg(value_name = "SCENARIO.toml")]
+    pub scenario: Option<String>,
+    /// What must be kept, such as 'delivery.p99 < 50ms'; repeatable. Without it 99 % of all intended
+    /// deliveries must arrive within --within, and none may be missing
+    #[arg(long, value_name = "CONDITION")]
+    pub keep: Vec<String>,
+    /// The time limit where nothing is asked to be kept
+    #[arg(long, value_name = "TIME", default_value = "100ms", conflicts_with = "keep")]
+    pub within: Nanos,
+    /// What is raised
+    #[arg(long, value_enum, default_value_t)]
+    pub over: Raised,
+    /// The lowest load worth knowing, where the search begins; else the scenario's load is where it begins
+    #[arg(long, value_name = "LOAD")]
+    pub from: Option<String>,
+    /// The highest load worth knowing
+    #[arg(long, value_name = "LOAD")]
+    pub to: Option<String>,
+    /// How wide the answer may be
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    pub precision: String,
+    /// Most probes
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub probes: u32,
+    /// The transport
+    #[arg(short, long, value_name = "TRANSPORT")]
+    pub transport: Option<String>,
+    /// Length of a probe's measure phase; the last probe's is three times as long
+    #[arg(short, long, value_name = "DURATION")]
+    pub duration: Option<String>,
+    /// Set any key of the scenario, such as load.ramp.rate=1000
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// The search's folder; must not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Folder of servers.toml
+    #[arg(long, value_name = "DIR")]
+    pub servers: Option<PathBuf>,
+    /// What stdout is
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Do not keep server and generator on different CPUs
+    #[arg(long)]
+    pub no_pin: bool,
+}
+
+/// What a search raises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Raised {
+    /// The crowd.
+    #[default]
+    Connections,
+    /// Publications a second on each channel.
+    Rate,
+}
+
+/// Searches, prints the answer, keeps every probe.
+///
+/// # Errors
+/// A search that cannot be made of the scenario, and a target that cannot be used.
+pub fn run(args: &FindMaxArgs) -> anyhow::Result<Exit> {
+    let _ = pushmark_net::limits::raise_open_files();
+    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let ask = ask(args, &registry)?;
+    let limits = limits(args, &ask)?;
+    if let Some(output) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
+        let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
+        return Err(Ending::error(Exit::Usage, text));
+    }
+    let say = |text: &str| {
+        if !args.quiet {
+            note(text);
+        }
+    };
+    let server = match &ask.loaded.server {
+        Some(server) => Some(prepare(&registry, server, &ask.loaded, say)?),
+        None => None,
+    };
+    let started = ask.loaded.server.is_some() || ask.loaded.scenario.target.process.is_some();
+    let cpus = Cpus::share_out(started, args.no_pin)?;
+    let signals = Signals::listen()?;
+    let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
+    let name = format!("find-max-{}", ask.loaded.scenario.name);
+    let folder = args.output.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_id(Utc::now(), &name)));
+    let mut progress = Progress::new(args.quiet);
+    let found = find_max::search(&ask, limits, &session, server, &folder, &mut progress, say)?;
+    let page = folder.join("report.html").display().to_string();
+    let text = match args.format {
+        Format::Text => {
+            find_max::render(&found.file, &super::report::style(&Screen::of_stdout(), Some(&page)))
+        }
+        Format::Json => serde_json::to_string_pretty(&found.file)? + "\n",
+    };
+    print(&text)?;
+    Ok(found.exit)
+}
+
+fn ask(args: &FindMaxArgs, registry: &Registry) -> anyhow::Result<Ask> {
+    let over = match args.over {
+        Raised::Connections => Over::Connections,
+        Raised::Rate => Over::Rate,
+    };
+    let mut overrides = Vec::new();
+    if let Some(transport) = &args.transport {
+        overrides.push(Override::flag("-t", "transports", &format!("[{transport:?}]")));
+    }
+    if let Some(duration) = &args.duration {
+        overrides.push(Override::flag("-d", "load.duration", duration));
+    }
+    for text in &args.sets {
+        overrides.push(
+            Override::set(text)
+                .map_err(|error| usage(scenario_file::Report::new("command line", "", vec![*error])))?,
+        );
+    }
+    let mut keep = Vec::new();
+    for text in &args.keep {
+        keep.push(
+            Expression::parse_text(text)
+                .map_err(|error| Ending::error(Exit::Usage, format!("--keep {text:?}: {error}")))?,
+        );
+    }
+    if keep.is_empty() {
+        keep = Ask::attainment(args.within);
+    }
+    let loaded = scenario_file::load(&Asked::argument(args.scenario.as_deref(), &[]), &overrides, registry)
+        .map_err(usage)?;
+    Ask::new(args.scenario.clone(), overrides, loaded, over, keep)
+}
+
+fn limits(args: &FindMaxArgs, ask: &Ask) -> anyhow::Result<Limits> {
+    let from = args.from.as_deref().map(|text| load("--from", text, ask)).transpose()?;
+    let to = args.to.as_deref().map(|text| load("--to", text, ask)).transpose()?;
+    let most = to.unwrap_or(match ask.over {
+        Over::Connections => CONNECTIONS_MAX,
+        Over::Rate => RATE_MAX,
+    });
+    let least = from.unwrap_or(1);
+    if least > most {
+        let text = format!("--from {} is above --to {}", text(&args.from), text(&args.to));
+        return Err(Ending::error(Exit::Usage, text));
+    }
+    let precision = parse_share(&args.precision).ok().filter(|share| *share < 1.0).ok_or_else(|| {
+        let text = format!("--precision {}: accepted: a share such as 5%", args.precision);
+        Ending::error(Exit::Usage, text)
+    })?;
+    let start = from.unwrap_or_else(|| ask.start());
+    Ok(Limits { least, start, most, precision, runs: RUNS, probes: args.probes.max(1) })
+}
+
+fn text(given: &Option<String>) -> &str {
+    given.as_deref().unwrap_or_default()
+}
+
+/// `1000` connections, `50/s` or `50`.
+fn load(flag: &str, text: &str, ask: &Ask) -> anyhow::Result<u64> {
+    let plain = text.replace('_', "");
+    let steps = match ask.over {
+        Over::Connections => plain.parse::<u64>().ok(),
+        Over::Rate => {
+            let rate = plain.parse::<f64>().ok().or_else(|| plain.parse::<PerSecond>().ok().map(|r| r.0));
+            rate.filter(|rate| *rate > 0.0 && rate.is_finite()).map(|rate| (rate / ask.step()).round() as u64)
+        }
+    };
+    steps.filter(|steps| *steps > 0).ok_or_else(|| {
+        let accepted = match ask.over {
+            Over::Connections => "a number of connections, such as 1000",
+            Over::Rate => "publications a second, such as 50/s",
+        };
+        Ending::error(Exit::Usage, format!("{flag} {text}: accepted: {accepted}"))
+    })
+}
