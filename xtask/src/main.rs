@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask help`. One file a chore; the same command at the desk and in CI.
 
+mod aa;
 mod arguments;
 mod bench;
 mod ci;
@@ -23,7 +24,7 @@ struct Chore {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const CHORES: [Chore; 8] = [
+const CHORES: [Chore; 9] = [
     Chore {
         name: "test",
         arguments: "[--install] [--all]",
@@ -60,6 +61,12 @@ const CHORES: [Chore; 8] = [
         arguments: "SUITE_DIR DIR",
         about: "keep the runs of a suite in record/<date>-<machine>/<suite>; again as cases come in",
         run: record::run,
+    },
+    Chore {
+        name: "aa",
+        arguments: "DIR",
+        about: "compare the built-in server with itself, twenty times: how many pairs differ",
+        run: aa::run,
     },
     Chore { name: "help", arguments: "", about: "say this", run: help },
 ];
