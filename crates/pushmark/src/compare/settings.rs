@@ -12,8 +12,10 @@ use super::Set;
 /// Keys of a scenario that say nothing of what was measured.
 const WORDS: [&str; 6] = ["name", "analysis", "seed", "repeat", "thresholds", "transports"];
 
-/// Of a server: what follows from its name, which the scenario has.
-const FOLLOWS: [&str; 6] = [
+/// What every start has of its own, and of a server what follows from its name, which the scenario has.
+const FOLLOWS: [&str; 8] = [
+    "settings.cooldown_s",
+    "settings.cooldown_busy",
     "server.name",
     "server.stands_for",
     "server.generation",
