@@ -215,7 +215,7 @@ pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyh
     let findings = preflight::preflight(&plan, machine, same_host);
     let refused = findings.iter().filter(|finding| finding.grade == Grade::Refused);
     let lines: Vec<String> = refused
-        .map(|f| format!("{}: {} here, {} needed", f.code.replace('_', " "), f.found, f.needed))
+        .map(|f| format!("{}: needs {}, has {}", f.code.replace('_', " "), f.needed, f.found))
         .collect();
     Ok((!lines.is_empty()).then(|| lines.join("; ")))
 }

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use pushmark_model::run::Run;
+use pushmark_model::run::{Run, VerdictState};
 use pushmark_model::suite::{SCHEMA, Suite};
 
 use super::order::Turn;
@@ -26,12 +26,21 @@ const TOML: &str = "suite.toml";
 pub(super) struct Folder {
     /// Where it is.
     pub(super) path: PathBuf,
-    /// Whole runs, by case and start.
-    pub(super) done: BTreeMap<Turn, RunFiles>,
+    /// Whole runs, by case and start. Their figures stay on the disk: a suite that goes on must
+    /// not take ever more of the memory that is measured.
+    pub(super) done: BTreeMap<Turn, Whole>,
     /// Runs that were interrupted: kept until they are measured again.
     interrupted: BTreeMap<Turn, Vec<PathBuf>>,
     // The lock ends with it.
     _lock: File,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    path: PathBuf,
+    /// Whether its figures can be believed.
+    pub(super) state: VerdictState,
 }
 
 impl Folder {
@@ -72,11 +81,11 @@ impl Folder {
         let mut unusable = Vec::new();
         for run in store::find_runs(place) {
             match store::load(&run) {
-                Ok((files, windows)) => folder.take_in(suite, RunFiles { run: files, windows }, run),
+                Ok((kept, _)) => folder.take_in(suite, &kept, run),
                 Err(error) => unusable.push(format!("{error:#}; it is measured again")),
             }
         }
-        for (turn, _) in &folder.done {
+        for turn in folder.done.keys() {
             // Measured elsewhere, on a machine that could.
             suite.cases[turn.case].refused = None;
         }
@@ -86,24 +95,25 @@ impl Folder {
         Ok((folder, unusable))
     }
 
-    fn take_in(&mut self, suite: &Suite, files: RunFiles, path: PathBuf) {
-        let Some(case) = &files.run.case else { return };
+    fn take_in(&mut self, suite: &Suite, run: &Run, path: PathBuf) {
+        let Some(case) = &run.case else { return };
         let Some(at) = suite.cases.iter().position(|known| known.id == case.id) else { return };
         let turn = Turn { case: at, repeat: case.repeat };
-        if is_interrupted(&files.run) {
+        if is_interrupted(run) {
             self.interrupted.entry(turn).or_default().push(path);
         } else {
-            self.done.insert(turn, files);
+            self.done.insert(turn, Whole { path, state: run.verdict.state });
         }
     }
 
     /// Takes note of a run that was just kept here; what was interrupted before gives way.
-    pub(super) fn kept(&mut self, turn: Turn, files: RunFiles) {
-        for old in self.interrupted.remove(&turn).into_iter().flatten() {
+    pub(super) fn kept(&mut self, suite: &Suite, turn: Turn, run: &Run) {
+        let before = self.interrupted.remove(&turn).unwrap_or_default();
+        self.take_in(suite, run, self.path.join(&run.id));
+        for old in before {
             // What cannot be removed is removed the next time: it is known by its reason.
             let _ = fs::remove_dir_all(old);
         }
-        self.done.insert(turn, files);
     }
 
     /// Writes `suite.json` anew.
@@ -127,9 +137,16 @@ impl Folder {
         written.with_context(|| format!("cannot write {name} in {}", self.path.display()))
     }
 
-    /// All whole runs, in the order of the cases.
+    /// Everything that a report shows, read from the disk, in the order of the cases: whole runs,
+    /// and interrupted ones where there is no whole one.
     pub(super) fn files(&self) -> Vec<RunFiles> {
-        self.done.values().cloned().collect()
+        let whole = self.done.iter().map(|(turn, whole)| (*turn, &whole.path));
+        let halves = self.interrupted.iter().filter(|(turn, _)| !self.done.contains_key(turn));
+        let halves = halves.filter_map(|(turn, paths)| Some((*turn, paths.last()?)));
+        let mut paths: Vec<(Turn, &PathBuf)> = whole.chain(halves).collect();
+        paths.sort_unstable();
+        let load = |(_, path): (Turn, &PathBuf)| store::load(path).ok();
+        paths.into_iter().filter_map(load).map(|(run, windows)| RunFiles { run, windows }).collect()
     }
 }
 

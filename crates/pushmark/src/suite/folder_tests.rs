@@ -52,8 +52,12 @@ fn whole_runs_are_done_and_interrupted_ones_are_not() {
     assert!(!place.join(".b.7.partial").exists(), "drafts of the dead are removed");
     // The interrupted one stays until there is a whole one.
     assert!(place.join("a-2-true").exists());
-    let files = folder.files().remove(0);
-    folder.kept(Turn { case: 0, repeat: 2 }, files);
+    let shown: Vec<String> = folder.files().into_iter().map(|one| one.run.id).collect();
+    assert_eq!(shown, ["a-1-false", "a-2-true"], "and is shown");
+    keep(&place, "a", 2, false);
+    let (run, _) = store::load(&place.join("a-2-false")).unwrap();
+    folder.kept(&asked, Turn { case: 0, repeat: 2 }, &run);
+    assert_eq!(folder.done.len(), 2);
     assert!(!place.join("a-2-true").exists());
 }
 

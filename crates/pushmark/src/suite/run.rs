@@ -286,7 +286,7 @@ impl Going<'_> {
             // Said when it is kept, not before: whoever reads it may rely on it.
             let case = &self.loaded.suite.cases[turn.case].id;
             self.progress.case_ended(case, &files.run);
-            self.folder.kept(turn, files);
+            self.folder.kept(&self.loaded.suite, turn, &files.run);
         }
         here
     }
@@ -298,7 +298,7 @@ impl Going<'_> {
             n => self.overheads.iter().sum::<f64>() / n as f64,
         };
         let planned_s: f64 = rest.iter().map(|turn| self.loaded.suite.cases[turn.case].planned_s).sum();
-        let states: Vec<VerdictState> = self.folder.done.values().map(|one| one.run.verdict.state).collect();
+        let states: Vec<VerdictState> = self.folder.done.values().map(|whole| whole.state).collect();
         let count = |state| states.iter().filter(|s| **s == state).count();
         let next = rest.first().map(|turn| self.loaded.suite.cases[turn.case].id.clone());
         Head {

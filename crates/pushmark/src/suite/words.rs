@@ -16,6 +16,7 @@ pub(super) fn length(seconds: f64) -> String {
     let s = seconds.round() as u64;
     match (s / 60, s % 60) {
         _ if s <= 120 => format!("{s} s"),
+        (minutes @ 120.., _) => format!("{} h {} min", minutes / 60, minutes % 60),
         (minutes, 0) => format!("{minutes} min"),
         (minutes, s) => format!("{minutes} min {s} s"),
     }
@@ -38,6 +39,7 @@ mod tests {
             "about 27 h",
         ];
         assert_eq!(cases, expected);
-        assert_eq!([17.4, 120.0, 635.0, 600.0].map(length), ["17 s", "120 s", "10 min 35 s", "10 min"]);
+        let lengths = [17.4, 120.0, 635.0, 600.0, 99_294.0].map(length);
+        assert_eq!(lengths, ["17 s", "120 s", "10 min 35 s", "10 min", "27 h 34 min"]);
     }
 }
