@@ -10,6 +10,7 @@ use std::fmt;
 pub use better::Better;
 
 use crate::run::{Arm, Delivery, Hybrid, HybridHalf, Latency, Threshold};
+use crate::transport::Transport;
 use crate::units::{Bytes, Nanos, PerSecond, RATE_ACCEPTED, SHARE_ACCEPTED, SIZE_ACCEPTED, parse_share};
 
 /// The unit a metric's value is in.
@@ -275,18 +276,13 @@ const SCALARS: &[Scalar] = &[
         ratio((d.delivered + d.late) as f64, a.connections.asked as f64)
     }),
     ("received.redundant_share", Unit::Ratio, "receipts that showed nothing new ÷ receipts", |a| {
+        let polled = a.poll.as_ref().filter(|_| a.transport == Transport::Poll);
         let receipts = a.delivery.as_ref()?.trip.as_ref()?.count;
-        let redundant = match &a.poll {
-            Some(poll) => poll.redundant,
-            None => receipts.saturating_sub(a.delivery.as_ref()?.latency.count),
+        let (redundant, of) = match polled {
+            Some(poll) => (poll.redundant, poll.requests),
+            None => (receipts.saturating_sub(a.delivery.as_ref()?.latency.count), receipts),
         };
-        ratio(
-            redundant as f64,
-            match &a.poll {
-                Some(poll) => poll.requests as f64,
-                None => receipts as f64,
-            },
-        )
+        ratio(redundant as f64, of as f64)
     }),
     ("delivery.of_intended", Unit::Ratio, "delivered ÷ intended", |a| {
         let d = a.delivery.as_ref()?;
@@ -524,7 +520,9 @@ const SCALARS: &[Scalar] = &[
     ("warmup.length", Unit::Micros, "how long warm-up was, where its end was looked for", |a| {
         count(a.warmup.as_ref()?.length_us)
     }),
-    ("flood.offered", Unit::Count, "connections that were due in a flood", |a| count(a.flood.as_ref()?.offered)),
+    ("flood.offered", Unit::Count, "connections that were due in a flood", |a| {
+        count(a.flood.as_ref()?.offered)
+    }),
     ("flood.established", Unit::Count, "connections of a flood that got a first byte of response", |a| {
         count(a.flood.as_ref()?.established)
     }),
@@ -797,7 +795,6 @@ impl fmt::Display for Expression {
 mod tests {
     use super::*;
     use crate::run::{Connections, Delivery, Generator, Outcome, Server, VerdictState, Wire};
-    use crate::transport::Transport;
 
     fn arm() -> Arm {
         let latency = Latency {

@@ -40,6 +40,7 @@ const HIGHER: &[&str] = &[
     "delivery.delivered",
     "delivery.of_intended",
     "delivery.of_expected",
+    "received.unique_per_client",
     "connections.opened",
     "flood.connected_max",
     "flood.counted_max",
@@ -50,6 +51,10 @@ const HIGHER: &[&str] = &[
 ];
 
 const LOWER: &[&str] = &[
+    "received.redundant_share",
+    "wire.segments",
+    "delivery.corrupt",
+    "hybrid.push.missing",
     "delivery.missing",
     "delivery.late",
     "delivery.superseded",
