@@ -1,3 +1,5 @@
+//! Floods of simulated servers with known limits.
+
 use super::*;
 
 const MS: i64 = 1_000;

@@ -1,3 +1,5 @@
+//! Steady states of synthetic series: steps, decay, drift, noise, and too little.
+
 use super::*;
 use crate::draw::{Draw, Purpose};
 

@@ -23,6 +23,8 @@ enum Command {
     Suite(Box<cmd::suite::SuiteArgs>),
     /// Open connections at a fixed rate until the server refuses, stalls, dies or is too late
     Flood(Box<cmd::flood::FloodArgs>),
+    /// Find the heap and the stack with which a server of threads holds most requests
+    ProbeThreads(cmd::probe_threads::ProbeThreadsArgs),
     /// Check that a server keeps the contract, clause by clause
     Check(cmd::check::CheckArgs),
     /// Render the report again, of one run or several
@@ -64,6 +66,7 @@ impl Cli {
             Command::Run(args) => cmd::run::run(&args),
             Command::Suite(args) => cmd::suite::run(&args),
             Command::Flood(args) => cmd::flood::run(&args),
+            Command::ProbeThreads(args) => cmd::probe_threads::run(&args),
             Command::Check(args) => cmd::check::run(&args),
             Command::Report(args) => cmd::report::run(&args),
             Command::FindMax(args) => cmd::find_max::run(&args),

@@ -29,7 +29,9 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     doubt(&bounds::RUN_QUEUE_WAIT, facts.shard_wait(generator), &words::run_queue_wait);
     doubt(&bounds::READ_LAG, lag::read(arm), &words::read_lag);
     doubt(&bounds::PUBLISHER_LAG, lag::publisher(arm), &words::publisher_lag);
-    doubt(&bounds::ACHIEVED_RATE, lag::rate_short(arm), &words::achieved_rate);
+    // A flood goes on until its server can no more: that it publishes no more is what was sought.
+    let rate_short = lag::rate_short(arm).filter(|_| arm.flood.is_none());
+    doubt(&bounds::ACHIEVED_RATE, rate_short, &words::achieved_rate);
     doubt(&bounds::STEAL, Some(generator.steal), &words::steal);
     doubt(&bounds::EXCUSED, lag::excused(arm), &words::excused);
     doubt(&bounds::CLOCK_BOUND, lag::clock(arm, facts), &words::clock_bound);

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod find_max;
 pub mod flood;
 pub mod output;
+pub mod probe_threads;
 pub mod report;
 pub mod run;
 pub mod runs;

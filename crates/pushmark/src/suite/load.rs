@@ -124,7 +124,8 @@ fn case(cell: &Cell, loaded: &scenario_file::Loaded, refused: Option<String>) ->
         id: cell.id.clone(),
         axes: cell.axes.clone(),
         planned_s: planned_ns as f64 / 1e9,
-        clients: loaded.scenario.load.connections,
+        // The bound of a flood is its crowd.
+        clients: loaded.scenario.flood.as_ref().map_or(loaded.scenario.load.connections, |f| f.limit()),
         refused,
     }
 }

@@ -1,0 +1,165 @@
+//! `pushmark probe-threads`: how many blocked requests a server with a thread for each of them
+//! holds, over a grid of heaps and stacks, and which of the two wants of memory comes first.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use pushmark_model::run::ServerRef;
+
+use super::output::{note, print};
+use super::run::usage;
+use crate::exit::{Ending, Exit};
+use crate::flood::grid::{Cell, First, probe, table};
+use crate::progress::Progress;
+use crate::run::{Signals, Start};
+use crate::scenario_file::{self, Asked};
+use crate::server::registry::{Architecture, Registry, Server};
+use crate::session::{Asking, Cpus, Session, prepare};
+
+/// Threads a server may make beside those of its clients.
+const THREADS_BESIDE: u64 = 200;
+
+/// Flags of `probe-threads`.
+#[derive(Args, Clone, Debug)]
+pub struct ProbeThreadsArgs {
+    /// A server with a thread for each request; default: the first of the registry
+    #[arg(value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Heaps, from small to large
+    #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "128m,256m,512m")]
+    pub heap: Vec<String>,
+    /// Stacks, from small to large; a JVM refuses those that are too small for it
+    #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "136k,256k,1m")]
+    pub stack: Vec<String>,
+    /// Requests held a second: a cell takes LIMIT ÷ RATE at most, and half a minute
+    #[arg(long, value_name = "RATE", default_value = "200/s")]
+    pub rate: String,
+    /// Most requests of a cell; fewer where this machine holds fewer
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub limit: u64,
+    /// Folder of servers.toml
+    #[arg(long, value_name = "DIR")]
+    pub servers: Option<PathBuf>,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Probes, and prints the table.
+///
+/// # Errors
+/// A server that is unknown, has no such flags, or could not be built.
+pub fn run(args: &ProbeThreadsArgs) -> anyhow::Result<Exit> {
+    let _ = pushmark_net::limits::raise_open_files();
+    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let server = choose(&registry, args.server.as_deref())?;
+    let say = |text: &str| {
+        if !args.quiet {
+            note(text);
+        }
+    };
+    let first = load(args, &registry, &server, &args.heap[0], &args.stack[0])?;
+    prepare(&registry, &server, &first, say)?;
+    let cpus = Cpus::share_out(true, false)?;
+    let signals = Signals::listen()?;
+    let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
+    let of = args.heap.len() * args.stack.len();
+    let mut number = 0;
+    let mut failed = None;
+    let cells = probe(&args.heap, &args.stack, |heap, stack| {
+        if signals.stopped().is_some() {
+            return None;
+        }
+        number += 1;
+        say(&format!("{number} of {of}: heap {heap}, stack {stack}"));
+        let cell = hold(args, &session, &server, heap, stack);
+        cell.map_err(|error| failed = Some(error)).ok()
+    });
+    match failed {
+        Some(error) if cells.is_empty() => return Err(error),
+        Some(error) => say(&format!("ended early: {error:#}")),
+        None => {}
+    }
+    print(&table(&server.name, &cells)).context("the table could not be printed")?;
+    Ok(signals.stopped().unwrap_or(if cells.len() < of { Exit::Incomplete } else { Exit::Pass }))
+}
+
+/// The server that is asked for, which must have heap and stack as flags.
+fn choose(registry: &Registry, name: Option<&str>) -> anyhow::Result<Server> {
+    let threads = |s: &&Server| s.architecture == Some(Architecture::ThreadPerRequest);
+    let server = match name {
+        Some(name) => registry.find(name).ok_or_else(|| {
+            let names: Vec<&str> = registry.servers().iter().filter(threads).map(|s| &*s.name).collect();
+            let text = format!("no server is called {name:?}; accepted: {}", names.join(", "));
+            Ending::error(Exit::Usage, text)
+        })?,
+        None => registry.servers().iter().find(threads).ok_or_else(|| {
+            Ending::error(Exit::Usage, "the registry has no server with a thread a request")
+        })?,
+    };
+    for flag in ["heap", "stack"] {
+        if !server.flags.contains_key(flag) {
+            let text = format!("{} has no flag `{flag}`: it is no server of threads on a heap", server.name);
+            return Err(Ending::error(Exit::Usage, text));
+        }
+    }
+    Ok(server.clone())
+}
+
+/// The flood of one pair: requests that are held, and nothing published.
+fn load(
+    args: &ProbeThreadsArgs,
+    registry: &Registry,
+    server: &Server,
+    heap: &str,
+    stack: &str,
+) -> anyhow::Result<scenario_file::Loaded> {
+    let threads = match server.flags.contains_key("threads") {
+        true => format!("threads = \"{}\"\n", args.limit + THREADS_BESIDE),
+        false => String::new(),
+    };
+    // The heap begins as small as it may be: else the smallest of the row would be the largest.
+    let least = if server.flags.contains_key("heap_min") { "heap_min = \"16m\"\n" } else { "" };
+    let text = format!(
+        "name = \"probe-threads\"\ntransports = [\"stream\"]\n\n[target]\nserver = {:?}\n\n[target.flags]\n\
+         heap = {heap:?}\nstack = {stack:?}\n{threads}{least}\n\
+         [flood]\nrate = {:?}\ninterval = \"5s\"\nlimit = {}\n\n[publisher]\nmode = \"none\"\n",
+        server.name, args.rate, args.limit
+    );
+    let asked = Asked::Text { text: &text, file: "the scenario of a probe", folder: Path::new("") };
+    scenario_file::load(&asked, &[], registry).map_err(usage)
+}
+
+/// One cell. A server that does not start with a pair is a row of the table.
+fn hold(
+    args: &ProbeThreadsArgs,
+    session: &Session<'_>,
+    server: &Server,
+    heap: &str,
+    stack: &str,
+) -> anyhow::Result<Cell> {
+    let loaded = load(args, session.registry, server, heap, stack)?;
+    let asking = Asking { start: Start { number: 1, of: 1 }, server: None::<ServerRef>, case: None };
+    let mut progress = Progress::new(args.quiet);
+    let measured = session.measure(&loaded, asking, &mut progress);
+    progress.finish();
+    let cell = |held, threads, first| Cell { heap: heap.into(), stack: stack.into(), held, threads, first };
+    match measured {
+        Ok(assembled) => {
+            let arm = &assembled.run.arms[0];
+            let held = arm.flood.as_ref().map(|flood| flood.connected_max);
+            let threads = arm.server.as_ref().map(|server| server.threads_max);
+            Ok(cell(held, threads, First::of(arm)))
+        }
+        Err(error) if Ending::exit_of(&error) == Exit::Unreachable => {
+            Ok(cell(None, None, First::NotStarted(last_line(&format!("{error:#}")))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The server's own word is the last of what is told.
+fn last_line(text: &str) -> String {
+    text.lines().next_back().unwrap_or(text).trim_start_matches(['|', ' ']).to_owned()
+}

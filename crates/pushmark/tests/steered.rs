@@ -1,0 +1,117 @@
+//! What steers a run while it goes: warm-up that ends with a steady state, floods that end where
+//! a limit is met. The built-in server's faults are the known answers.
+
+mod tool;
+
+use serde_json::Value;
+use tool::{Tool, arms, number, whole};
+
+/// A server that is slow at first: each second of ten publications waits a third less than the
+/// one before, from 300 ms to 2 ms after some eight seconds.
+fn slow_start(seconds: usize) -> String {
+    let mut delays = Vec::new();
+    for second in 0..seconds {
+        let ms = (300.0 * (-(second as f64) / 1.6).exp()).max(2.0);
+        delays.extend(std::iter::repeat_n(format!("{ms:.0}ms"), 10));
+    }
+    format!("table:{}", delays.join(","))
+}
+
+fn scenario(delay: &str, warmup: &str) -> String {
+    format!(
+        "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\nargs = [\"--delay\", \"{delay}\"]\n\
+         [load]\nconnections = 20\nramp = {{ rate = 400 }}\nsettle = \"300ms\"\nwarmup = {warmup}\n\
+         duration = \"3s\"\ndrain = \"1s\"\n[publisher]\nrate = \"10/s\"\n"
+    )
+}
+
+fn span(arm: &Value, name: &str) -> (f64, f64) {
+    let phases = arm["phases"].as_array().expect("phases");
+    let phase = phases.iter().find(|p| p["name"] == name).expect("the phase");
+    (number(phase, "/start_us"), number(phase, "/end_us"))
+}
+
+#[test]
+fn a_slow_start_is_not_measured_and_nothing_is_lost_at_the_seam() {
+    let tool = Tool::new();
+    let run = tool.measure(&scenario(&slow_start(60), "{ detect = true, max = \"45s\" }"), &[]);
+    let arm = &arms(&run)[0];
+    assert_eq!(arm["warmup"]["ended"], "steady", "{}", arm["warmup"]);
+    let (length, (from, to)) = (number(arm, "/warmup/length_us"), span(arm, "measure"));
+    assert!((5e6..44e6).contains(&length), "{length}");
+    assert_eq!(to - from, 3e6, "measure is as long as asked");
+    assert_eq!(from % 1e6, 0.0, "it begins with a second");
+    // Every publication is due once, whichever phase it falls into: thirty are measured.
+    whole(arm);
+    assert_eq!((number(arm, "/published/due"), number(arm, "/delivery/intended")), (30.0, 600.0));
+    // Five seconds in the delay is a twentieth of the first.
+    assert!(number(arm, "/delivery/latency/p50_us") < 60e3, "{}", arm["delivery"]["latency"]);
+    assert_eq!(span(&run, "measure"), (from, to), "the run says it as it was");
+}
+
+#[test]
+fn a_server_that_does_not_settle_is_measured_at_last_and_the_run_says_so() {
+    let tool = Tool::new();
+    // A quarter more every second.
+    let delays: Vec<String> = (0..90).map(|n| format!("{:.0}ms", 20.0 * 1.25_f64.powi(n / 10))).collect();
+    let delay = format!("table:{}", delays.join(","));
+    let run = tool.measure(&scenario(&delay, "{ detect = true, max = \"6s\" }"), &[]);
+    let arm = &arms(&run)[0];
+    assert_eq!(arm["warmup"]["ended"], "max");
+    assert_eq!(number(arm, "/warmup/length_us"), 6e6);
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    let reason = reasons.iter().find(|r| r["code"] == "no_steady_state").expect("a reason");
+    assert_eq!((reason["state"].as_str(), reason["arm"].as_str()), (Some("suspect"), Some("sse")));
+    assert_eq!(number(arm, "/delivery/intended"), 600.0);
+}
+
+fn flood(more: &str, args: &str) -> String {
+    format!(
+        "transports = [\"stream\"]\n[target]\nserver = \"builtin\"\nargs = [{args}]\n\
+         [flood]\nrate = \"100/s\"\ninterval = \"2s\"\n{more}\n\
+         [publisher]\nmode = \"emitter\"\nrate = \"1/s\"\n"
+    )
+}
+
+#[test]
+fn a_flood_that_meets_no_limit_says_whose_end_it_was() {
+    let tool = Tool::new();
+    let file = tool.write("t.toml", &flood("limit = 300", "")).display().to_string();
+    let held = tool.run_judged(&["flood", &file, "-q", "--format", "json", "-o", "held"]);
+    let run: Value = serde_json::from_str(&held.out).expect("a run");
+    let flood = &run["arms"][0]["flood"];
+    assert_eq!((flood["end"].as_str(), flood["limits"][0]["kind"].as_str()), (Some("limit"), Some("asked")));
+    assert_eq!((number(flood, "/offered"), number(flood, "/established")), (300.0, 300.0));
+    assert_eq!((number(flood, "/served_max"), number(flood, "/counted_max")), (300.0, 300.0));
+    let intervals = flood["intervals"].as_array().expect("intervals");
+    let sum: f64 = intervals.iter().map(|i| number(i, "/established")).sum();
+    assert_eq!(sum, 300.0, "the curve is the flood");
+    assert!(number(&intervals[0], "/established") >= 150.0, "an open flood keeps its rate");
+}
+
+#[test]
+fn a_server_that_shuts_its_door_to_half_is_said_to_refuse() {
+    let tool = Tool::new();
+    let file = tool.write("s.toml", &flood("limit = 5000", "\"--refuse\", \"1/2\"")).display().to_string();
+    let ended = tool.run(&["flood", &file, "-q", "--format", "json", "-o", "out"]);
+    let run: Value = serde_json::from_str(&ended.out).expect("a run");
+    let flood = &run["arms"][0]["flood"];
+    assert_eq!(flood["end"], "refused", "{flood}");
+    assert!(number(flood, "/offered") < 4_000.0, "it ends when that shows");
+}
+
+#[test]
+fn what_cannot_be_found_or_joined_is_refused_before_anything_starts() {
+    let tool = Tool::new();
+    for (text, words) in [
+        (scenario("1ms", "{ detect = true, max = \"2s\" }"), "no steady state can be found"),
+        (scenario("1ms", "{ detect = true }") + "count = 10\n", "publications are counted"),
+        (flood("interval = \"10ms\"", "").replacen("interval = \"2s\"\n", "", 1), "whole seconds"),
+        (scenario("1ms", "{ until = 3 }"), "until"),
+    ] {
+        let file = tool.write("s.toml", &text).display().to_string();
+        let ended = tool.run(&["run", &file, "-q"]);
+        assert_eq!(ended.code, 2, "{ended:#?}");
+        assert!(ended.err.contains(words), "{words}: {}", ended.err);
+    }
+}
