@@ -49,7 +49,7 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
     if cells.is_empty() {
         return Err("no case is what it asks for".into());
     }
-    let layout = Layout::of(view, figure, &cells);
+    let layouts = Layout::all(view, figure, &cells);
     let values: Vec<f64> = cells
         .iter()
         .flat_map(|c| c.arms())
@@ -58,16 +58,16 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
         .collect();
     let heat =
         Heat::over(&values, quantity.divisor(&values), view.starts().is_some_and(|s| s.0 == 1 && s.1 > 1));
-    let blocks = layout.blocks();
+    let blocks: Vec<_> = layouts.iter().flat_map(|l| l.blocks().into_iter().map(move |b| (l, b))).collect();
     let fold = blocks.len() > OPEN;
     let body = html! {
         div.matrices {
-            @for (i, block) in blocks.iter().enumerate() {
+            @for (i, (layout, block)) in blocks.iter().enumerate() {
                 @if fold && i > 0 {
-                    details { summary { (block.title) ": " (block_counts(block)) } (table_of(&layout, block, &quantity, &heat)) }
+                    details { summary { (block.title) ": " (block_counts(block)) } (table_of(layout, block, &quantity, &heat)) }
                 } @else { div {
                     @if !block.title.is_empty() { h4 { (block.title) } }
-                    (table_of(&layout, block, &quantity, &heat))
+                    (table_of(layout, block, &quantity, &heat))
                 } }
             }
         }
@@ -176,7 +176,7 @@ fn table_of(layout: &Layout<'_>, block: &Block<'_, '_>, quantity: &Quantity, hea
             thead { tr {
                 @for axis in &layout.rows { th scope="col" { (axis.label) } }
                 @if layout.by_transport || layout.rows.is_empty() { th scope="col" { "transport" } }
-                @for (i, value) in layout.columns.iter().enumerate() {
+                @for (i, value) in block.columns.iter().enumerate() {
                     th scope="col" { @if i == 0 { (layout.column_label()) " " } (number(value)) }
                 }
             } }

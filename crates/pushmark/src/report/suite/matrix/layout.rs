@@ -8,6 +8,7 @@ use pushmark_model::transport::Transport;
 use super::super::super::case::ArmView;
 use super::super::super::numbers::PAGE;
 use super::super::cells::{Cell, View};
+use super::super::places::number as in_order;
 
 /// Axes that stand at the head of a row before all others.
 const HEADS: [&str; 4] = ["server", "style", "transport", "scheme"];
@@ -16,8 +17,6 @@ const HEADS: [&str; 4] = ["server", "style", "transport", "scheme"];
 pub(super) struct Layout<'a> {
     pub(super) rows: Vec<&'a Axis>,
     column: Option<&'a Axis>,
-    /// Values of the column axis that occur, in its order.
-    pub(super) columns: Vec<String>,
     /// A case has several arms: each is a row.
     pub(super) by_transport: bool,
     rest: Vec<&'a Axis>,
@@ -29,6 +28,8 @@ pub(super) struct Layout<'a> {
 pub(super) struct Block<'v, 'a> {
     /// The values of the axes that are neither rows nor columns.
     pub(super) title: String,
+    /// Values of the column axis that occur, in its order.
+    pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row<'v, 'a>>,
 }
 
@@ -42,14 +43,29 @@ pub(super) struct Row<'v, 'a> {
 }
 
 impl<'a> Layout<'a> {
-    pub(super) fn of(view: &'a View<'a>, figure: &Figure, cells: &[&'a Cell<'a>]) -> Layout<'a> {
+    /// A layout for each set of axes: the cells of a suite need not have the same.
+    pub(super) fn all(view: &'a View<'a>, figure: &Figure, cells: &[&'a Cell<'a>]) -> Vec<Layout<'a>> {
+        let mut groups: Vec<(Vec<&String>, Vec<&'a Cell<'a>>)> = Vec::new();
+        for cell in cells {
+            let axes: Vec<&String> = cell.case.axes.keys().collect();
+            match groups.iter_mut().find(|g| g.0 == axes) {
+                Some(group) => group.1.push(cell),
+                None => groups.push((axes, vec![cell])),
+            }
+        }
+        let overall = view.varied(cells);
+        groups.iter().map(|(_, cells)| Layout::of(view, figure, cells, &overall)).collect()
+    }
+
+    fn of(view: &'a View<'a>, figure: &Figure, cells: &[&'a Cell<'a>], overall: &[&'a Axis]) -> Layout<'a> {
         let varied = view.varied(cells);
+        let has = |a: &&Axis| cells.iter().any(|c| c.axis(&a.name).is_some());
         let named = |name: &str| varied.iter().copied().find(|a| a.name == name);
         let column = named(&figure.x)
             .or_else(|| named("clients"))
             .or_else(|| varied.last().copied())
-            .or_else(|| view.axis("clients"))
-            .or_else(|| view.suite.axes.last());
+            .or_else(|| view.axis("clients").filter(has))
+            .or_else(|| view.suite.axes.iter().rfind(has));
         let is_column = |a: &&Axis| column.is_some_and(|c| c.name == a.name);
         let mut others: Vec<&Axis> = varied.into_iter().filter(|a| !is_column(a)).collect();
         others.sort_by_key(|a| HEADS.iter().position(|h| *h == a.name).unwrap_or(HEADS.len()));
@@ -59,17 +75,18 @@ impl<'a> Layout<'a> {
         let rest = others.split_off(others.len().min(2));
         let mut rows = others;
         if rows.is_empty() {
-            rows.extend(view.axis("server").filter(|a| !is_column(a)));
+            rows.extend(view.axis("server").filter(|a| has(a) && !is_column(a)));
         }
-        let occurs = |axis: &Axis, value: &String| cells.iter().any(|c| c.axis(&axis.name) == Some(value));
-        let columns = column.map_or_else(
-            || vec![String::new()],
-            |axis| axis.values.iter().filter(|v| occurs(axis, v)).cloned().collect(),
-        );
+        // What is the same in all of these, but not in the whole figure, is said in the title.
+        let is_row = |a: &&Axis| rows.iter().any(|r| r.name == a.name);
+        let fixed = overall
+            .iter()
+            .filter(|a| has(a) && !is_column(a) && !is_row(a) && !rest.iter().any(|r| r.name == a.name));
+        let rest: Vec<&Axis> = fixed.copied().chain(rest.iter().copied()).collect();
         let by_transport = cells.iter().any(|c| c.arms().len() > 1);
         let cells =
             cells.iter().filter_map(|c| view.cells.iter().position(|d| std::ptr::eq(*c, d))).collect();
-        Layout { rows, column, columns, by_transport, rest, cells, view }
+        Layout { rows, column, by_transport, rest, cells, view }
     }
 
     pub(super) fn column_label(&self) -> &str {
@@ -88,34 +105,44 @@ impl<'a> Layout<'a> {
         }
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         keys.iter()
-            .map(|(_, cells)| Block { title: self.title(cells[0]), rows: self.rows_of(cells) })
+            .map(|(_, cells)| {
+                let columns = self.columns_of(cells);
+                let rows = self.rows_of(cells, &columns);
+                Block { title: self.title(cells[0]), columns, rows }
+            })
             .collect()
     }
 
-    fn title(&self, cell: &Cell<'_>) -> String {
-        let part = |a: &&Axis| match cell.axis(&a.name) {
-            Some(value) => format!("{} {value}", a.label),
-            None => format!("no {}", a.label),
-        };
-        self.rest.iter().map(part).collect::<Vec<_>>().join(", ")
+    fn columns_of(&self, cells: &[&Cell<'a>]) -> Vec<String> {
+        let Some(axis) = self.column else { return vec![String::new()] };
+        let occurs = |value: &&String| cells.iter().any(|c| c.axis(&axis.name) == Some(value.as_str()));
+        let mut columns: Vec<String> = axis.values.iter().filter(occurs).cloned().collect();
+        // Crowds of several matrices stand in the order of the suite, numbers in their own.
+        if columns.iter().all(|v| in_order(v).is_some()) {
+            columns
+                .sort_by(|a, b| in_order(a).partial_cmp(&in_order(b)).unwrap_or(std::cmp::Ordering::Equal));
+        }
+        columns
     }
 
-    fn rows_of<'v>(&'v self, cells: &[&'v Cell<'a>]) -> Vec<Row<'v, 'a>> {
+    fn title(&self, cell: &Cell<'_>) -> String {
+        let part = |a: &&Axis| Some(format!("{} {}", a.label, cell.axis(&a.name)?));
+        self.rest.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    fn rows_of<'v>(&'v self, cells: &[&'v Cell<'a>], columns: &[String]) -> Vec<Row<'v, 'a>> {
         let mut rows: Vec<(Vec<usize>, Row<'v, 'a>)> = Vec::new();
         for cell in cells {
             let key = places(&self.rows, cell);
             let column = self.column.map_or(Some(0), |axis| {
-                self.columns.iter().position(|v| Some(v.as_str()) == cell.axis(&axis.name))
+                columns.iter().position(|v| Some(v.as_str()) == cell.axis(&axis.name))
             });
             for transport in self.transports(cell, cells) {
                 let found = rows.iter().position(|(k, r)| *k == key && r.transport == transport);
                 let at = found.unwrap_or_else(|| {
                     let value = |a: &&Axis| cell.axis(&a.name).unwrap_or("–").to_string();
                     let values = self.rows.iter().map(value).collect();
-                    rows.push((
-                        key.clone(),
-                        Row { values, transport, cells: vec![None; self.columns.len()] },
-                    ));
+                    rows.push((key.clone(), Row { values, transport, cells: vec![None; columns.len()] }));
                     rows.len() - 1
                 });
                 if let Some(column) = column {

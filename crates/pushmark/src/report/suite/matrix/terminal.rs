@@ -4,6 +4,7 @@ use pushmark_model::suite::Figure;
 
 use super::super::super::numbers::TERMINAL;
 use super::super::super::text::COLUMNS;
+use super::super::super::words::plural;
 use super::super::cells::{Cell, Fate, View, fate_of};
 use super::super::quantity::{Quantity, Reading, two};
 use super::layout::{Block, Layout, Row};
@@ -18,26 +19,28 @@ pub(crate) fn text(view: &View<'_>, figure: &Figure) -> Vec<String> {
     if cells.is_empty() {
         return Vec::new();
     }
-    let layout = Layout::of(view, figure, &cells);
+    let layouts = Layout::all(view, figure, &cells);
     let unit = quantity.divisor(&values_of(&quantity, &cells));
     let name = if unit.name.is_empty() { String::new() } else { format!(", {}", unit.name) };
-    let mut out = vec![cut(format!("  {}{name}, by {}", quantity.name(), layout.column_label()), COLUMNS)];
-    let blocks = layout.blocks();
-    for block in blocks.iter().take(MOST) {
-        if !block.title.is_empty() {
-            out.push(cut(format!("  {}", block.title), COLUMNS));
-        }
-        out.extend(lines(&layout, block, &quantity, unit));
+    let mut out = vec![cut(format!("  {}{name}", quantity.name()), COLUMNS)];
+    let blocks: Vec<_> = layouts.iter().flat_map(|l| l.blocks().into_iter().map(move |b| (l, b))).collect();
+    for (layout, block) in blocks.iter().take(MOST) {
+        let title = match block.title.as_str() {
+            "" => format!("  by {}", layout.column_label()),
+            title => format!("  {title}, by {}", layout.column_label()),
+        };
+        out.push(cut(title, COLUMNS));
+        out.extend(lines(block, &quantity, unit));
         out.push(String::new());
     }
     if blocks.len() > MOST {
-        out.push(format!("  {} more tables are in the report", blocks.len() - MOST));
+        out.push(format!("  the report has {} more", plural(blocks.len() - MOST, "table")));
         out.push(String::new());
     }
     out
 }
 
-fn lines(layout: &Layout<'_>, block: &Block<'_, '_>, quantity: &Quantity, unit: Divisor) -> Vec<String> {
+fn lines(block: &Block<'_, '_>, quantity: &Quantity, unit: Divisor) -> Vec<String> {
     let cells: Vec<Vec<String>> = block
         .rows
         .iter()
@@ -45,23 +48,26 @@ fn lines(layout: &Layout<'_>, block: &Block<'_, '_>, quantity: &Quantity, unit: 
             row.cells.iter().map(|c| c.map_or(String::new(), |c| cell(row, c, quantity, unit))).collect()
         })
         .collect();
-    let heads: Vec<String> = layout.columns.iter().map(|v| head(v)).collect();
+    let heads: Vec<String> = block.columns.iter().map(|v| head(v)).collect();
     let widest = cells.iter().flatten().chain(&heads).map(|c| c.chars().count()).max().unwrap_or(1);
     let names: Vec<String> = block.rows.iter().map(name).collect();
-    let most = COLUMNS.saturating_sub(2 + heads.len() * (widest + 2)).max(8);
-    let label = names.iter().map(|n| n.chars().count()).max().unwrap_or(0).min(most);
+    // Names keep a third of the line; columns that do not fit are counted, not cut.
+    let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0);
+    let free = COLUMNS.saturating_sub(2 + heads.len() * (widest + 2)).max(COLUMNS / 3);
+    let label = longest.min(free);
+    let fit = ((COLUMNS - 2 - label) / (widest + 2)).min(heads.len());
     let line = |name: &str, cells: &[String]| {
         let mut out = format!("  {:label$}", cut(name.to_string(), label));
-        for cell in cells {
-            let next = format!("  {}{cell}", " ".repeat(widest - cell.chars().count()));
-            if out.chars().count() + next.chars().count() <= COLUMNS {
-                out.push_str(&next);
-            }
+        for cell in &cells[..fit] {
+            out.push_str(&format!("  {}{cell}", " ".repeat(widest - cell.chars().count())));
         }
         out
     };
     let mut out = vec![line("", &heads)];
     out.extend(names.iter().zip(&cells).map(|(name, cells)| line(name, cells)));
+    if fit < heads.len() {
+        out.push(format!("  the report has {} more", plural(heads.len() - fit, "column")));
+    }
     out
 }
 
