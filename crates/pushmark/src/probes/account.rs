@@ -75,15 +75,24 @@ pub(super) struct Account {
 
 impl Account {
     pub(super) fn new(plan: &ArmPlan, channels: &[u32], measure: Measure) -> Account {
-        let due = |&channel: &u32| if plan.publisher.is_some() { measure.due(plan, channel) } else { 0 };
-        Account {
+        let mut account = Account {
             nonce: plan.nonce,
             measure,
             seen: channels.iter().map(|&channel| (channel, Seen::default())).collect(),
-            intended: channels.iter().map(due).sum(),
+            intended: 0,
             deliveries: 0,
             duplicate: 0,
             latency: Distribution::default(),
+        };
+        account.measure(plan, measure);
+        account
+    }
+
+    /// Measure has these bounds now; both lie ahead.
+    pub(super) fn measure(&mut self, plan: &ArmPlan, measure: Measure) {
+        self.measure = measure;
+        if plan.publisher.is_some() {
+            self.intended = self.seen.keys().map(|&channel| measure.due(plan, channel)).sum();
         }
     }
 

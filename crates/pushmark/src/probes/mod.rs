@@ -171,12 +171,20 @@ impl Probes {
 
     /// Tells every page to subscribe; the arm starts at `start_ns`.
     pub(crate) fn subscribe(&mut self, plan: &ArmPlan, at: SocketAddr, port: u16, start_ns: u64) {
-        let phases = &plan.phases;
-        self.measure_ns = (start_ns + phases.measure_start_ns(), start_ns + phases.measure_end_ns());
         let measure = Measure::of(plan, start_ns);
         for (number, probe) in self.probes.iter_mut().enumerate() {
             probe.account = Some(Account::new(plan, &ask::channels(plan, number), measure));
             probe.say(&ask::subscribe(plan, number, at, port));
+        }
+        self.measure(plan, start_ns);
+    }
+
+    /// The bounds of measure, as the plan has them now: they may be moved while they lie ahead.
+    pub(crate) fn measure(&mut self, plan: &ArmPlan, start_ns: u64) {
+        let phases = &plan.phases;
+        self.measure_ns = (start_ns + phases.measure_start_ns(), start_ns + phases.measure_end_ns());
+        for account in self.probes.iter_mut().filter_map(|probe| probe.account.as_mut()) {
+            account.measure(plan, Measure::of(plan, start_ns));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The full table: what is worth a number, arm by arm. Absent stands as a dash with its reason.
 
 use maud::{Markup, html};
-use pushmark_model::run::{Arm, Delivery, Latency, VerdictState};
+use pushmark_model::run::{Arm, Browser, Delivery, Latency, VerdictState};
 
 use super::case::{ArmView, Case, P, Percentile};
 use super::ending;
@@ -31,6 +31,7 @@ pub(crate) fn table(case: &Case<'_>) -> Table {
     connections(&mut rows);
     deliveries(&mut rows);
     latencies(&mut rows);
+    browsers(&mut rows);
     publishing(&mut rows);
     costs(&mut rows);
     wire(&mut rows);
@@ -203,6 +204,36 @@ fn latencies(rows: &mut Rows<'_, '_>) {
     rows.measured("connect p50", Write::Time, connect(|c| c.p50_us));
     rows.measured("connect p99", Write::Time, connect(|c| c.p99_us));
     rows.measured("connect slowest", Write::Time, connect(|c| c.max_us));
+}
+
+/// Real browsers beside the crowd; no rows where none was asked for.
+fn browsers(rows: &mut Rows<'_, '_>) {
+    let time = |of: fn(&Browser) -> Option<f64>| {
+        move |a: &ArmView<'_>| a.estimate(|s| of(s.browser.as_ref()?), false)
+    };
+    rows.count("browsers asked for", |a| a.browser.as_ref().map(|b| b.asked));
+    rows.count("browsers subscribed in time", |a| a.browser.as_ref().map(|b| b.opened));
+    rows.count("browsers' deliveries", |a| a.browser.as_ref().map(|b| b.deliveries));
+    rows.count("browsers' deliveries missing", |a| a.browser.as_ref().map(|b| b.missing));
+    rows.measured("browsers' received − due p50", Write::Time, time(|b| Some(b.latency.p50_us? as f64)));
+    rows.measured("browsers' received − due p90", Write::Time, time(|b| Some(b.latency.p90_us? as f64)));
+    rows.measured(
+        "browsers' p50 − the crowd's",
+        Write::Time,
+        time(|b| Some(b.agreement.as_ref()?.p50_difference_us as f64)),
+    );
+    rows.measured(
+        "browsers' p90 − the crowd's",
+        Write::Time,
+        time(|b| Some(b.agreement.as_ref()?.p90_difference_us as f64)),
+    );
+    rows.measured("they may differ by", Write::Time, time(|b| Some(b.agreement.as_ref()?.bound_us as f64)));
+    rows.measured(
+        "browsers' clock is right within",
+        Write::Time,
+        time(|b| Some(b.clock.as_ref()?.bound_us as f64)),
+    );
+    rows.measured("browsers' CPU in measure", Write::Time, time(|b| Some(b.cpu_us? as f64)));
 }
 
 fn publishing(rows: &mut Rows<'_, '_>) {

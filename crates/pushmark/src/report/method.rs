@@ -82,6 +82,17 @@ fn transports(case: &Case<'_>, out: &mut Vec<String>) {
     if !bayeux.is_empty() {
         out.push(format!("{}: deliveries came out of order, and nothing promised otherwise. Bayeux messages may come with the reply to the held connect and with any other reply; only the acknowledge extension, or a server that delivers with connects alone, keeps them in order.", words::list(&bayeux)));
     }
+    let probed = case.arms.iter().flat_map(|a| &a.starts).filter_map(|s| s.browser.as_ref());
+    let probed: Vec<_> = probed.filter(|b| b.refused.is_none()).collect();
+    if !probed.is_empty() {
+        let open = match probed.iter().any(|b| b.web_security_off) {
+            true => {
+                " Its same-origin policy was off, in a profile of its own, so that its pages could read a server that does not allow it."
+            }
+            false => "",
+        };
+        out.push(format!("Browser probes: pages of a headless Chromium on the generator's CPUs, beside the crowd and in none of its totals; their CPU is no part of the generator's.{open}"));
+    }
     let assumed: Vec<&str> = case
         .arms
         .iter()

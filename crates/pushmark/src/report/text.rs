@@ -2,6 +2,7 @@
 //! shifts nothing; transports have no colour.
 
 mod flooded;
+mod browsers;
 mod observed;
 mod tables;
 
@@ -43,6 +44,7 @@ pub(crate) fn render(case: &Case<'_>, style: &Style<'_>) -> String {
         out.extend(tables::deliveries(case, &pen));
         out.push(String::new());
         out.extend(tables::latencies(case, &pen));
+        out.extend(browsers::lines(case, &pen));
     }
     out.push(String::new());
     out.extend(endings(case, &pen));

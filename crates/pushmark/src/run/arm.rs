@@ -150,6 +150,9 @@ pub(super) fn drive(
                 plan.phases.measure(from_ns, until_ns);
                 gathered.measure(from_ns, until_ns);
                 watch.phases = plan.phases;
+                if let Some(probes) = &mut probes {
+                    probes.measure(plan, start_ns);
+                }
             }
         }
         if stopped.is_none() && setup.signals.stopped().is_some() {
