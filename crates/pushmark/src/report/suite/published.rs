@@ -20,6 +20,9 @@ const SAME: f64 = 1.05;
 /// Axis and value of what a printed line keeps: its cells differ in x alone.
 pub(crate) type Key<'p> = Vec<(&'p String, &'p String)>;
 
+/// x, published, measured.
+type Triples = Vec<(f64, f64, f64)>;
+
 /// A printed value and its cell.
 struct Row<'p> {
     printed: &'p Published,
@@ -228,7 +231,7 @@ fn knees(view: &View<'_>, figure: &Figure, rows: &[Row<'_>]) -> Option<String> {
     let axis = view.axis(&figure.x)?;
     let places = Places::of(axis, |_| true);
     let quantity = Quantity::find(&figure.y).ok()?;
-    let mut lines: Vec<(Key<'_>, Vec<(f64, f64, f64)>)> = Vec::new();
+    let mut lines: Vec<(Key<'_>, Triples)> = Vec::new();
     for row in rows {
         let at =
             row.printed.only.get(&axis.name).and_then(|v| places.place(v).filter(|_| number(v).is_some()));
