@@ -8,6 +8,7 @@ mod instructions;
 mod record;
 mod servers;
 mod shell;
+mod studies;
 mod test;
 mod tidy;
 mod tools;
@@ -24,7 +25,7 @@ struct Chore {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const CHORES: [Chore; 9] = [
+const CHORES: [Chore; 10] = [
     Chore {
         name: "test",
         arguments: "[--install] [--all]",
@@ -61,6 +62,12 @@ const CHORES: [Chore; 9] = [
         arguments: "SUITE_DIR DIR",
         about: "keep the runs of a suite in record/<date>-<machine>/<suite>; again as cases come in",
         run: record::run,
+    },
+    Chore {
+        name: "studies",
+        arguments: "",
+        about: "write docs/studies from suites/ and record/",
+        run: studies::run,
     },
     Chore {
         name: "aa",

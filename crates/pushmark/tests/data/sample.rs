@@ -353,6 +353,7 @@ fn windows_of(arm: &Arm, measured: &[SecondOfMeasure]) -> Vec<Window> {
                 generator_rss_bytes: Some(arm.generator.rss_bytes_peak),
                 run_queue_wait_us: Some(4_000 * wobble),
                 steal_us: Some(if second % 9 == 0 { 2_000 } else { 0 }),
+                ..Window::default()
             }
         })
         .collect()

@@ -14,6 +14,7 @@
 //! The table of [`Drawn`] is the full alternative to its drawing, and its CSV.
 
 mod against;
+mod answers;
 mod cells;
 mod chart;
 mod crossover;
@@ -25,10 +26,12 @@ mod page;
 mod panels;
 mod place;
 mod places;
+mod printed;
 mod published;
 mod quantity;
 mod rate;
 mod says;
+mod study;
 mod text;
 mod time;
 
@@ -39,6 +42,8 @@ use super::canvas::Drawing;
 use super::text::Style;
 use cells::View;
 use drawn::{Drawn, Entry};
+
+pub use study::{StudyPage, StudySuite, study_page};
 
 /// How a figure of some kind comes to be; the error is why there is none.
 type Draw = fn(&View<'_>, &Figure) -> Result<Drawn, String>;

@@ -1,0 +1,12 @@
+//! `cargo xtask studies`: writes `docs/studies` from `suites/` and `record/`. The pages are made by
+//! the tool's own report, and a test of it keeps them fresh: here that test is told to write.
+
+use crate::{arguments, shell};
+
+/// Writes the pages anew.
+pub(crate) fn run(given: &[String]) -> anyhow::Result<()> {
+    arguments::only(given, &[])?;
+    let mut command = shell::cargo(&["test", "--quiet", "-p", "pushmark", "--test", "study_pages"]);
+    command.env("PUSHMARK_BLESS", "1");
+    shell::run(command)
+}
