@@ -3,7 +3,7 @@
 use super::cells::{Cell, Fate, View, fate_of, reason_of};
 use super::panels::alike;
 
-/// `2 of 15 cases died; tomcat-7 · 10000: out of memory`; nothing where none did.
+/// `2 of 15 cases died; its server · 10000: out of memory`; nothing where none did.
 pub(crate) fn says(view: &View<'_>, cells: &[&Cell<'_>]) -> Option<String> {
     let measured = cells.iter().filter(|c| c.n() > 0).count();
     let dead = |cell: &&&Cell<'_>| cell.arms().iter().any(|a| fate_of(a) == Fate::Died);

@@ -99,7 +99,7 @@ impl Grid {
         let lines_of = |row: &Row| row.panels.len().div_ceil(columns).max(1);
         let total: usize = self.rows.iter().map(lines_of).sum();
         // A row's own name stands above its panels, where there is more than one row.
-        let named = if self.rows.len() > 1 { 18.0 } else { 0.0 };
+        let named = if self.rows.len() > 1 { 26.0 } else { 0.0 };
         let height = 18.0 + self.rows.len() as f64 * named + total as f64 * (HEAD + high) + 42.0;
         let suffix = if size.is_narrow() { "n" } else { "w" };
         let mut canvas = Canvas::new(&format!("{}-{suffix}", self.id), width, height);
@@ -110,7 +110,7 @@ impl Grid {
         let mut top = 18.0;
         for row in &self.rows {
             if named > 0.0 {
-                let name = Text::spans(Kind::Name, 0.0, top + 14.0, vec![(row.title.clone(), INK)]);
+                let name = Text::spans(Kind::Name, 0.0, top + 22.0, vec![(row.title.clone(), INK)]);
                 canvas.text(name);
                 top += named;
             }

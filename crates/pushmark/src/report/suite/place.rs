@@ -11,7 +11,7 @@ use super::super::figure::{FULL, both};
 use super::super::numbers::PAGE;
 use super::super::scale::plain_tick;
 use super::super::table::{Cell as Field, Table};
-use super::cells::{Cell, View, fate_of, reason_of};
+use super::cells::{Cell, Fate, View, fate_of, reason_of};
 use super::drawn::{Body, Drawn};
 use super::grid::{Axis, Grid, Line, Panel, Row};
 use super::panels::{Panels, alike, drawn, empty};
@@ -82,6 +82,9 @@ fn panel(title: &str, cells: &[&Cell<'_>]) -> Panel {
             let name = arm.transport.name().to_owned();
             panel.lines.push(Line { points, mark: Some(arm.mark), name, title });
         }
+    }
+    if !panel.lines.is_empty() && !cells.iter().any(|c| c.fate() == Fate::Died) {
+        panel.words.clear();
     }
     if panel.lines.is_empty() && panel.words.is_empty() {
         panel.words = "– not measured".into();

@@ -10,7 +10,7 @@ use super::super::figure::{FULL, both};
 use super::super::numbers::PAGE;
 use super::super::scale::{plain_tick, time_tick};
 use super::super::table::{Cell as Field, Table};
-use super::cells::{Cell, View, fate_of, reason_of};
+use super::cells::{Cell, Fate, View, fate_of, reason_of};
 use super::drawn::{Body, Drawn};
 use super::ended;
 use super::grid::{Axis, Grid, Line, Panel, Row};
@@ -160,7 +160,7 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
         })
         .collect();
     let seconds = Axis {
-        name: "seconds since the arm's start, its ramp among them →".into(),
+        name: "seconds since the start, ramp among them →".into(),
         log: false,
         binary: false,
         tick: Box::new(|v| PAGE.fixed(v, 0)),
@@ -203,6 +203,10 @@ fn panel(column: &Column, figure: &Figure, title: &str, cells: &[&Cell<'_>]) -> 
                 title: format!("{}; {}, {}, n = {}", cell.case.id, arm.transport, arm.state.name(), arm.n()),
             });
         }
+    }
+    // Beside a line, a style that was not run is told by its absence.
+    if !panel.lines.is_empty() && !cells.iter().any(|c| c.fate() == Fate::Died) {
+        panel.words.clear();
     }
     if panel.lines.is_empty() && panel.words.is_empty() {
         panel.words = "– not measured".into();
