@@ -176,6 +176,8 @@ pub(crate) struct Debts {
     pub(crate) again: Vec<Arc<Publication>>,
     /// No fault: what a held poll's batch has collected, and whether it is cut short.
     pub(crate) collected: Vec<(Arc<Publication>, bool)>,
+    /// The header line in which that poll's answer tells what was published before it.
+    pub(crate) acknowledgement: String,
 }
 
 /// What bounds the writing to one subscriber.

@@ -117,6 +117,18 @@ fn a_long_poll_is_answered_once_a_batch() {
 }
 
 #[test]
+fn an_answer_of_a_batch_tells_what_was_published_before_the_request() {
+    let server = batching();
+    let mut client = server.client();
+    server.publish("a", &common::message(7, 64));
+    client.get("/long-poll?channel=a");
+    server.wait_until("it is held", |stats| stats["transports"]["long-poll"] == 1);
+    server.publish("a", &common::message(8, 64));
+    let answer = client.answer();
+    assert_eq!((answer.sequences(), answer.header("pushmark-subscribed")), (vec![8], "a=7"));
+}
+
+#[test]
 fn a_hold_that_ends_within_a_batch_is_answered_with_it() {
     let server = Server::start(Options { batch_ns: 3_600_000_000_000, ..Options::default() });
     let mut client = server.client();

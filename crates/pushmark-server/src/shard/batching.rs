@@ -11,9 +11,12 @@ use pushmark_net::{Clock, Nanos};
 use super::Shard;
 use super::deliver::Item;
 use super::output::FLUSH_MAX;
+use super::polling::join;
 use crate::connection::Talk;
 use crate::framing::Framed;
 use crate::outbox::Piece;
+use crate::reply::Reply;
+use crate::stats::Counter;
 
 impl Shard {
     /// Whether messages are collected. A slow write has a pace of its own.
@@ -46,6 +49,14 @@ impl Shard {
     /// Collects messages for a held poll, which answers them all at once.
     pub(super) fn collect_for_poll(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
         let queue_max = self.rules.queue_max;
+        let Some(connection) = self.live(token) else { return };
+        if !connection.has_collected() {
+            // CONTRACT 3.2: as of the request, so before anything of the batch is known as published.
+            let ids = connection.channels();
+            let acknowledgement = self.acknowledgement(&ids);
+            let Some(connection) = self.live(token) else { return };
+            connection.debts.get_or_insert_default().acknowledgement = acknowledgement;
+        }
         let Some(connection) = self.live(token) else { return };
         let collected = &mut connection.debts.get_or_insert_default().collected;
         let message = |item: &Item| (framed[item.index].publication.clone(), item.cut);
@@ -95,15 +106,25 @@ impl Shard {
         connection.pace_ns = 0;
         let Some(debts) = &mut connection.debts else { return };
         let collected = std::mem::take(&mut debts.collected);
+        let acknowledgement = std::mem::take(&mut debts.acknowledgement);
+        let Some((_, hold)) = self.release(token) else { return };
+        self.ledger.count(Counter::LongPollAnswers);
         let mut items = Vec::with_capacity(collected.len());
         let mut framed = Vec::with_capacity(collected.len());
+        let mut cursors = Vec::with_capacity(collected.len());
         for (index, (publication, cut)) in collected.into_iter().enumerate() {
             items.push(Item { index, cut });
+            cursors.push(publication.cursor);
             framed.push(Framed::new(publication));
         }
-        // The indexes of these items mean nothing to another answer.
-        self.pass.answer.clear();
-        self.answer_held_now(token, &framed, &items, cursor);
-        self.pass.answer.clear();
+        let body = join(&framed, &items);
+        let extra = format!("pushmark-cursor: {cursor}\r\n{acknowledgement}");
+        let keep_alive = hold.keep_alive;
+        let reply = Reply { status: 200, content_type: "text/plain", extra: &extra, body: &body, keep_alive };
+        let mut out = Vec::new();
+        reply.write(&mut out);
+        self.note_written(token, &cursors);
+        self.answer_slowly(token, &out, keep_alive);
+        self.goes_away(token, hold.with_cursor);
     }
 }

@@ -118,11 +118,6 @@ impl Shard {
         if self.collects() {
             return self.collect_for_poll(token, framed, items, cursor);
         }
-        self.answer_held_now(token, framed, items, cursor);
-    }
-
-    /// As [`Shard::answer_held`], without a batch.
-    pub(super) fn answer_held_now(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
         let Some((ids, hold)) = self.release(token) else { return };
         self.ledger.count(Counter::LongPollAnswers);
         self.answer_items(token, &ids, framed, items, cursor, hold.keep_alive);
@@ -144,7 +139,7 @@ impl Shard {
     }
 
     /// Ends a hold: the connection leaves the lists and may ask again.
-    fn release(&mut self, token: u64) -> Option<(Vec<u32>, Hold)> {
+    pub(super) fn release(&mut self, token: u64) -> Option<(Vec<u32>, Hold)> {
         let connection = self.live(token)?;
         let Talk::Held(hold) = connection.talk else { return None };
         connection.talk = Talk::Request;
@@ -261,7 +256,7 @@ fn names_tag(list: &str, etag: &str) -> bool {
 }
 
 /// The body of an answer: messages with a line end between them.
-fn join(framed: &[Framed], items: &[Item]) -> Vec<u8> {
+pub(super) fn join(framed: &[Framed], items: &[Item]) -> Vec<u8> {
     let mut body = Vec::new();
     for (i, item) in items.iter().enumerate() {
         if i > 0 {
