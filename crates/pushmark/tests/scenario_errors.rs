@@ -52,10 +52,10 @@ fn an_unknown_key_is_named_with_the_nearest() {
        ·      ╰── did you mean `connections`?
      3 │ [target]
        ╰────
-      help: accepted: connections, browsers, ramp, settle, warmup, duration,
-            drain, deadline, poll_interval, hybrid, hold, keep_alive,
-            connect_timeout, handshake_timeout, idle_timeout, reconnect,
-            source_ips
+      help: accepted: connections, browsers, ramp, settle, warmup,
+            duration, drain, deadline, poll_interval, hybrid, hold,
+            cursor, keep_alive, connect_timeout, handshake_timeout,
+            idle_timeout, reconnect, source_ips
     "##);
 }
 
@@ -71,7 +71,7 @@ fn an_unknown_table_is_named_with_the_nearest() {
      2 │ connections = 10
        ╰────
       help: accepted: name, analysis, seed, transports, repeat, threads,
-            stamp_sample, target, load, subscriptions, publisher,
+            stamp_sample, target, load, subscriptions, publisher, flood,
             thresholds
     "##);
 }
@@ -94,7 +94,7 @@ settle = "1 parsec""#
      2 │ [load]
        ╰────
       help: accepted: name, analysis, seed, transports, repeat, threads,
-            stamp_sample, target, load, subscriptions, publisher,
+            stamp_sample, target, load, subscriptions, publisher, flood,
             thresholds
 
       × `load.connections` cannot be "many"
@@ -231,13 +231,13 @@ duration = "0s""#
 fn a_duration_beyond_all_bounds() {
     insta::assert_snapshot!(builtin(
         r#"[load]
-warmup = "2000h""#
+settle = "2000h""#
     ), @r##"
     $ pushmark run
-      × `load.warmup` cannot be "2000h"
+      × `load.settle` cannot be "2000h"
        ╭─[s.toml:2:10]
      1 │ [load]
-     2 │ warmup = "2000h"
+     2 │ settle = "2000h"
        ·          ───┬───
        ·             ╰── found "2000h"
      3 │ [target]
@@ -353,8 +353,8 @@ fn a_ramp_of_rate_and_steps() {
        ·   ╰── found both
      3 │ [target]
        ╰────
-      help: accepted: { rate = 500 }, or { steps = [{ to = 2000, over =
-            "10s" }] }
+      help: accepted: { rate = 500 }, { over = "60s" }, or { steps = [{ to
+            = 2000, over = "10s" }] }
     "##);
 }
 
@@ -1659,10 +1659,10 @@ fn an_unknown_key_in_a_flag() {
     $ pushmark run
       × --set load.conections=5: unknown key `conections` in [load]
       help: did you mean `connections`?
-            accepted: connections, browsers, ramp, settle, warmup, duration,
-            drain, deadline, poll_interval, hybrid, hold, keep_alive,
-            connect_timeout, handshake_timeout, idle_timeout, reconnect,
-            source_ips
+            accepted: connections, browsers, ramp, settle, warmup,
+            duration, drain, deadline, poll_interval, hybrid, hold,
+            cursor, keep_alive, connect_timeout, handshake_timeout,
+            idle_timeout, reconnect, source_ips
     "##);
 }
 

@@ -115,3 +115,30 @@ fn what_cannot_be_found_or_joined_is_refused_before_anything_starts() {
         assert!(ended.err.contains(words), "{words}: {}", ended.err);
     }
 }
+
+#[test]
+fn a_server_of_threads_fills_its_heap() {
+    // A minute and a JDK: only where every test is asked for.
+    if std::env::var_os("PUSHMARK_TEST_ALL").is_none_or(|value| value != "1") {
+        return;
+    }
+    let tool = Tool::new();
+    let ended = tool.run(&[
+        "probe-threads",
+        "jetty-6-threads",
+        "--heap",
+        "24m",
+        "--stack",
+        "64k,136k",
+        "--rate",
+        "100/s",
+        "--limit",
+        "600",
+        "-q",
+    ]);
+    let ended = ended.expect(0);
+    let line = |stack: &str| ended.out.lines().find(|l| l.contains(stack)).expect("a row").to_owned();
+    assert!(line(" 64k").contains("not started"), "{}", ended.out);
+    assert!(line("136k").trim_end().ends_with("heap"), "{}", ended.out);
+    assert!(ended.out.contains("holds most with heap 24m and stack 136k"), "{}", ended.out);
+}

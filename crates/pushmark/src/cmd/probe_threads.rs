@@ -153,13 +153,27 @@ fn hold(
             Ok(cell(held, threads, First::of(arm)))
         }
         Err(error) if Ending::exit_of(&error) == Exit::Unreachable => {
-            Ok(cell(None, None, First::NotStarted(last_line(&format!("{error:#}")))))
+            Ok(cell(None, None, First::NotStarted(own_word(&format!("{error:#}")))))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The server's own word is the last of what is told.
-fn last_line(text: &str) -> String {
-    text.lines().next_back().unwrap_or(text).trim_start_matches(['|', ' ']).to_owned()
+/// The first line of the server's own that is told with the error, else the error's last.
+fn own_word(text: &str) -> String {
+    let own = text.lines().find_map(|line| line.trim_start().strip_prefix('|'));
+    own.or_else(|| text.lines().next_back()).unwrap_or(text).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_start_says_why_in_its_first_line() {
+        let told =
+            "it ended: exit 1\n  | The stack size specified is too small\n  | Error: Could not create it";
+        assert_eq!(own_word(told), "The stack size specified is too small");
+        assert_eq!(own_word("no such file"), "no such file");
+    }
 }
