@@ -38,6 +38,7 @@ impl Better {
 
 const HIGHER: &[&str] = &[
     "delivery.delivered",
+    "delivery.delivered_per_s",
     "delivery.of_intended",
     "delivery.of_expected",
     "received.unique_per_client",
@@ -66,6 +67,8 @@ const LOWER: &[&str] = &[
     "delivery.beyond_window",
     "delivery.foreign",
     "delivery.unstamped",
+    "hybrid.pull.superseded",
+    "ingest.server_cpu_cores",
     "delivery.backlog_per_s",
     "connect.failed",
     "connections.lost",
@@ -89,7 +92,8 @@ const LOWER: &[&str] = &[
 ];
 
 /// Times and bytes that say what a target chose to do.
-const DESCRIBES: &[&str] = &["observed.gap", "observed.payload_bytes", "bayeux.hold_advised"];
+const DESCRIBES: &[&str] =
+    &["observed.gap", "observed.payload_bytes", "bayeux.hold_advised", "poll.interval_mean"];
 
 #[cfg(test)]
 mod tests {
