@@ -89,7 +89,7 @@ fn a_hybrid_that_is_none_is_refused_with_what_would_be_taken() {
         }
     };
     refused("hybrid = {}", "", &["a hybrid is of one kind", "found 0 of its keys", "pull_share = 0.5"]);
-    refused("hybrid = { pull_share = 1.5 }", "", &["load.hybrid", "above 0 and below 1"]);
+    refused("hybrid = { pull_share = 1.5 }", "", &["some clients poll", "above 0 and below 1"]);
     refused(
         "connections = 10\nhybrid = { push_max = 10 }",
         "",

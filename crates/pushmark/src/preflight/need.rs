@@ -76,10 +76,9 @@ impl Need {
 }
 
 fn publishers(arm: &ArmPlan) -> u64 {
-    match &arm.publisher {
-        Some(p) if p.mode == Mode::External => u64::from(p.connections),
-        _ => arm.second_connections_max(),
-    }
+    let pool = arm.publisher.as_ref().filter(|p| p.mode == Mode::External).map_or(0, |p| p.connections);
+    // Second connections of clients: of peers that publish, or of polls beside a push.
+    u64::from(pool) + arm.second_connections_max()
 }
 
 /// With `keep_alive = false` every answer ends a connection.

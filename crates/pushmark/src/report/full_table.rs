@@ -1,7 +1,7 @@
 //! The full table: what is worth a number, arm by arm. Absent stands as a dash with its reason.
 
 use maud::{Markup, html};
-use pushmark_model::run::{Arm, Browser, Delivery, Latency, VerdictState};
+use pushmark_model::run::{Arm, Browser, Delivery, HybridHalf, Latency, SafetyPolls, VerdictState};
 
 use super::case::{ArmView, Case, P, Percentile};
 use super::ending;
@@ -30,6 +30,7 @@ pub(crate) fn table(case: &Case<'_>) -> Table {
     rows.words("subscribed from", |a| a.starts.first().map_or(String::new(), |s| s.subscribed_by.clone()));
     connections(&mut rows);
     deliveries(&mut rows);
+    hybrids(&mut rows);
     latencies(&mut rows);
     browsers(&mut rows);
     publishing(&mut rows);
@@ -179,7 +180,36 @@ fn deliveries(rows: &mut Rows<'_, '_>) {
     rows.measured("backlog growth, deliveries/s", Write::Plain, |a| {
         a.estimate(|s| s.delivery.as_ref()?.backlog_per_s, false)
     });
+    rows.count("corrupt", |a| a.delivery.as_ref()?.corrupt);
     rows.count("messages observed", |a| a.observed.as_ref().map(|o| o.messages));
+}
+
+/// The two halves of a crowd that pushes or pulls, and polls beside a push.
+fn hybrids(rows: &mut Rows<'_, '_>) {
+    type Of = fn(&Arm) -> Option<&HybridHalf>;
+    let halves: [(&str, Of); 2] = [
+        ("pushed to", |a| a.hybrid.as_ref()?.push.as_ref()),
+        ("polling", |a| a.hybrid.as_ref()?.pull.as_ref()),
+    ];
+    for (name, half) in halves {
+        rows.count(&format!("{name}: clients"), |a| Some(half(a)?.connections.opened));
+        rows.count(&format!("{name}: delivered"), |a| Some(half(a)?.delivery.as_ref()?.delivered));
+        rows.count(&format!("{name}: missing"), |a| Some(half(a)?.delivery.as_ref()?.missing));
+        rows.count(&format!("{name}: superseded"), |a| Some(half(a)?.delivery.as_ref()?.superseded));
+        rows.measured(&format!("{name}: age of information, mean"), Write::Time, |a| {
+            let age = |s: &Arm| Some(half(s)?.delivery.as_ref()?.age_of_information.as_ref()?.mean_us);
+            a.estimate(age, true)
+        });
+    }
+    let polls: [(&str, fn(&SafetyPolls) -> u64); 4] = [
+        ("polls beside the push", |p| p.requests),
+        ("states they showed first", |p| p.found),
+        ("of them brought later", |p| p.overtaken),
+        ("of them lost to the push", |p| p.repaired),
+    ];
+    for (name, of) in polls {
+        rows.count(name, |a| a.hybrid.as_ref()?.safety.as_ref().map(of));
+    }
 }
 
 fn latencies(rows: &mut Rows<'_, '_>) {
@@ -193,6 +223,12 @@ fn latencies(rows: &mut Rows<'_, '_>) {
             a.estimate(|s| s.delivery.as_ref()?.age_of_information.as_ref().map(pick), true)
         }
     };
+    rows.measured("trip time of all receipts, mean", Write::Time, |a| {
+        a.estimate(|s| s.delivery.as_ref()?.trip.as_ref()?.mean_us, true)
+    });
+    rows.measured("time between polls, mean", Write::Time, |a| {
+        a.estimate(|s| s.poll.as_ref()?.interval_mean_us, true)
+    });
     rows.measured("age of information, mean", Write::Time, age(|i| i.mean_us));
     rows.measured("age of information, p50", Write::Time, age(|i| i.p50_us as f64));
     rows.measured("age of information, p99", Write::Time, age(|i| i.p99_us as f64));

@@ -112,7 +112,12 @@ pub(crate) fn poll(case: &Case<'_>) -> Option<Figure> {
     };
     let (requests, redundant, skipped) =
         (sum(|p| p.requests), sum(|p| p.redundant), sum(|p| p.skipped_states));
-    let shown = arm.total(|d| d.delivered).unwrap_or(0);
+    // Of a crowd that pushes or pulls, the half that polls.
+    let polled = |a: &Arm| {
+        let half = a.hybrid.as_ref().and_then(|hybrid| hybrid.pull.as_ref());
+        half.map_or(a.delivery.as_ref(), |half| half.delivery.as_ref()).map(|d| d.delivered)
+    };
+    let shown = arm.starts.iter().filter_map(|a| polled(a)).sum::<u64>();
     let mut bars = Vec::new();
     if requests > 0 {
         let parts = vec![
