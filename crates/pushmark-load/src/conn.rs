@@ -43,7 +43,7 @@ pub(crate) struct Line {
     pub(crate) out: Vec<u8>,
     pub(crate) scanner: Scanner,
     /// The present message, where its content is checked.
-    pub(crate) checked: Option<Box<Vec<u8>>>,
+    pub(crate) checked: Vec<u8>,
     /// The search for the target's own timestamp in the present message.
     pub(crate) own_stamp: Option<Box<Scan>>,
     /// When patience ends.
@@ -78,7 +78,7 @@ impl Default for Line {
             carry: Vec::new(),
             out: Vec::new(),
             scanner: Scanner::default(),
-            checked: None,
+            checked: Vec::new(),
             own_stamp: None,
             give_up_ns: NEVER,
             newest_sent_us: 0,
@@ -254,6 +254,7 @@ mod tests {
         let line = &conn.line;
         assert_eq!(
             line.carry.capacity()
+                + line.checked.capacity()
                 + line.out.capacity()
                 + line.more_stamps.capacity()
                 + line.scanner.pending(),

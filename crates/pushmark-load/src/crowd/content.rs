@@ -13,7 +13,7 @@ impl Shard {
     #[inline]
     pub(super) fn keep_content(&mut self, index: u32, bytes: &[u8]) {
         if self.plan.arm.publisher.as_ref().is_some_and(|p| p.check) {
-            let kept = self.crowd[index as usize].line.checked.get_or_insert_default();
+            let kept = &mut self.crowd[index as usize].line.checked;
             kept.extend_from_slice(&bytes[..bytes.len().min(KEPT_MAX - kept.len())]);
         }
     }
@@ -21,7 +21,10 @@ impl Shard {
     /// The message is whole.
     #[inline]
     pub(super) fn check_content(&mut self, index: u32) {
-        let Some(message) = self.crowd[index as usize].line.checked.take() else { return };
+        let message = std::mem::take(&mut self.crowd[index as usize].line.checked);
+        if message.is_empty() {
+            return;
+        }
         let arm = &self.plan.arm;
         let Some(publisher) = &arm.publisher else { return };
         let size =

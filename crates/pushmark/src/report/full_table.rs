@@ -201,7 +201,8 @@ fn hybrids(rows: &mut Rows<'_, '_>) {
             a.estimate(age, true)
         });
     }
-    let polls: [(&str, fn(&SafetyPolls) -> u64); 4] = [
+    type Count = fn(&SafetyPolls) -> u64;
+    let polls: [(&str, Count); 4] = [
         ("polls beside the push", |p| p.requests),
         ("states they showed first", |p| p.found),
         ("of them brought later", |p| p.overtaken),

@@ -161,8 +161,7 @@ pub(super) fn crossings(curves: &[Curve]) -> Vec<Crossing> {
         for b in &curves[i + 1..] {
             // The last limit at which they differed, and who was ahead.
             let mut before: Option<(usize, bool)> = None;
-            for at in 0..LIMITS_US.len() {
-                let (of_a, of_b) = (a.at[at].kept, b.at[at].kept);
+            for (at, (of_a, of_b)) in a.at.iter().zip(&b.at).map(|(a, b)| (a.kept, b.kept)).enumerate() {
                 if of_a == of_b {
                     continue;
                 }
