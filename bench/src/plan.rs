@@ -158,7 +158,6 @@ pub(crate) mod tests {
             connections: 5_000,
             connect_rate: 10_000.0,
             interval_us: 100_000,
-            check: false,
             count: None,
             settle_ns: 0,
             warmup_ns: SECOND_NS,
