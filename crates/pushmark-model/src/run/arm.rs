@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bayeux, Browser, Delivery, Flood, Generator, Hybrid, Ingest, Latency, LongPoll, Observed, Phase, Poll, Published,
-    Server, VerdictState, WarmUp, Wire,
+    Bayeux, Browser, Delivery, Flood, Generator, Hybrid, Ingest, Latency, LongPoll, Observed, Phase, Poll,
+    Published, Server, VerdictState, WarmUp, Wire,
 };
 use crate::transport::Transport;
 

@@ -47,6 +47,9 @@ mod tests {
             ..SubscribeTemplate::default()
         };
         let left = forgetful(&template);
-        assert_eq!((left.cursor, left.headers.into_keys().collect::<Vec<_>>()), (None, vec!["x-last".into()]));
+        assert_eq!(
+            (left.cursor, left.headers.into_keys().collect::<Vec<_>>()),
+            (None, vec!["x-last".into()])
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! The result on stdout: 80 columns, no frames. Glyphs stand in column 1, so that a wide one
 //! shifts nothing; transports have no colour.
 
-mod flooded;
 mod browsers;
+mod flooded;
 mod observed;
 mod tables;
 
