@@ -86,7 +86,7 @@ fn a_suite_killed_at_any_instant_goes_on_and_loses_one_case_at_most() {
         // Said is kept: what a kill costs is the case that was being measured.
         let ended = said.lines().filter(|line| line.contains("/6  ")).count();
         assert!(now.len() >= before.len() + ended, "{} and {ended}, now {}", before.len(), now.len());
-        let first: Vec<_> = order[..now.len()].iter().cloned().collect();
+        let first: Vec<_> = order[..now.len()].to_vec();
         assert!(first.iter().all(|case| now.contains_key(case)), "cases are run in their order: {now:?}");
         before = now;
     }

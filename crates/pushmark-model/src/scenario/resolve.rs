@@ -78,7 +78,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         let steady = match steady {
             Ok(steady) => steady,
             Err(error) => {
-                compiler.errors.push(error);
+                compiler.errors.push(*error);
                 continue;
             }
         };

@@ -89,7 +89,7 @@ pub(super) fn plan(
     transport: Transport,
     publisher: Option<&PublisherPlan>,
     channels: u32,
-) -> Result<Option<SteadyPlan>, ScenarioError> {
+) -> Result<Option<SteadyPlan>, Box<ScenarioError>> {
     let load = &scenario.load;
     if !load.warmup.detect || scenario.flood.is_some() {
         return Ok(None);
@@ -111,7 +111,8 @@ pub(super) fn plan(
         return Ok(Some(plan));
     }
     let shortest = Nanos(plan.shortest_ns());
-    Err(ScenarioError::at("load.warmup.max", "no steady state can be found in so short a warm-up")
+    let error = ScenarioError::at("load.warmup.max", "no steady state can be found in so short a warm-up")
         .found(format!("{} for cycles of {period_s} s on {transport}", load.warmup.max))
-        .accepted(format!("{shortest} or more: {} cycles", crate::steady::REST_MIN)))
+        .accepted(format!("{shortest} or more: {} cycles", crate::steady::REST_MIN));
+    Err(Box::new(error))
 }

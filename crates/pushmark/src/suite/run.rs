@@ -328,10 +328,10 @@ impl Going<'_> {
         let began = Instant::now();
         let files = self.folder.files();
         let suite = &self.loaded.suite;
-        if let Ok(html) = catch_unwind(|| report::suite::html(suite, &files)) {
-            if let Err(error) = self.folder.write("report.html", html.as_bytes()) {
-                self.progress.trouble(&format!("{error:#}"));
-            }
+        if let Ok(html) = catch_unwind(|| report::suite::html(suite, &files))
+            && let Err(error) = self.folder.write("report.html", html.as_bytes())
+        {
+            self.progress.trouble(&format!("{error:#}"));
         }
         (self.drawn, self.drawing) = (Instant::now(), began.elapsed());
     }
