@@ -3,7 +3,7 @@
 //!
 //! One headless Chromium with a page a probe, each page from an address of its own. A page
 //! subscribes over the arm's transport, finds the stamps itself and notes when it had them; its
-//! clock is reconciled with ours by exchanges over its own conversation with the [`desk`]. None of
+//! clock is reconciled with ours by exchanges over its own conversation with the `desk`. None of
 //! the crowd's totals counts a probe.
 
 mod account;

@@ -9,9 +9,9 @@
 //!    `cell.arms()`, what a metric is there `quantity::read`; drawings come from `chart::Chart`,
 //!    once for each of both widths; sentences that are rules over the data stand in `says/`. An
 //!    error is the reason why there is no drawing: the figure keeps its place and says it;
-//! 3. name it in [`drawer`].
+//! 3. name it in `drawer`.
 //!
-//! The table of [`Drawn`] is the full alternative to its drawing, and its CSV.
+//! The table of `Drawn` is the full alternative to its drawing, and its CSV.
 
 mod against;
 mod answers;
