@@ -10,7 +10,7 @@
 //!
 //! Looked at while it grows, MSER alone is content too early: with a series that still falls, and
 //! with a slow drift. So the rest must be [`REST_MIN`] observations at least, and its two halves must not differ by
-//! more than [`LEVEL`] of their mean, unless noise alone explains it (two standard errors).
+//! more than `LEVEL` of their mean, unless noise alone explains it (two standard errors).
 
 use serde::{Deserialize, Serialize};
 
