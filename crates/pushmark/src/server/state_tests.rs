@@ -6,6 +6,7 @@ const ROWS: &str = "[contract]
 health = \"http://h/\"
 stats = \"http://h/\"
 emitters = \"http://h/\"
+log = \"http://h/\"
 [contract.subscribe]
 sse = \"http://h/\"
 [contract.publish]
