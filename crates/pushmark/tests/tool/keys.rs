@@ -82,7 +82,7 @@ pub fn fractions(value: &Value, at: &str, found: &mut Vec<String>) {
         Value::Object(map) => {
             for (key, inner) in map {
                 let path = format!("{at}/{key}");
-                let mean = key == "mean_us";
+                let mean = key.ends_with("mean_us");
                 if key.ends_with("_us") && !mean && inner.is_f64() {
                     found.push(path);
                 } else {
