@@ -137,8 +137,9 @@ fn a_server_of_threads_fills_its_heap() {
         "-q",
     ]);
     let ended = ended.expect(0);
-    let line = |stack: &str| ended.out.lines().find(|l| l.contains(stack)).expect("a row").to_owned();
-    assert!(line(" 64k").contains("not started"), "{}", ended.out);
+    let row = |line: &&str, stack: &str| line.split_whitespace().nth(1) == Some(stack);
+    let line = |stack: &str| ended.out.lines().find(|line| row(line, stack)).expect("a row").to_owned();
+    assert!(line("64k").contains("not started"), "{}", ended.out);
     assert!(line("136k").trim_end().ends_with("heap"), "{}", ended.out);
     assert!(ended.out.contains("holds most with heap 24m and stack 136k"), "{}", ended.out);
 }
