@@ -50,6 +50,11 @@ impl EmitsBySecond {
         }
     }
 
+    /// Publications that somebody heard.
+    pub(super) fn heard(&self) -> u64 {
+        self.0.values().map(|emits| emits.heard).sum()
+    }
+
     pub(super) fn of(&self, second: u32) -> Emits {
         self.0.get(&second).copied().unwrap_or_default()
     }
@@ -66,6 +71,7 @@ mod tests {
         let mut all = EmitsBySecond::default();
         all.add(&heard);
         all.add(&silent);
+        assert_eq!(all.heard(), 1);
         let emits = all.of(0);
         assert_eq!(
             (emits.max_us, emits.mean_us(), emits.receivers()),

@@ -146,6 +146,11 @@ impl Gathered {
         self.finished == self.shards
     }
 
+    /// Publications of the measure phase that somebody heard, of those that were watched one by one.
+    pub fn heard(&self) -> u64 {
+        self.spread.heard()
+    }
+
     /// What became of the publications due in a second.
     pub(super) fn emits(&self, second: u32) -> emits::Emits {
         self.spread.emits(second)

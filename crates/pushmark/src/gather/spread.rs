@@ -92,6 +92,11 @@ impl Spreads {
         record(&mut self.median, median(whole));
     }
 
+    /// Watched publications that somebody heard.
+    pub(super) fn heard(&self) -> u64 {
+        self.emits.heard()
+    }
+
     /// Of the publications due in a second.
     pub(super) fn emits(&self, second: u32) -> Emits {
         self.emits.of(second)

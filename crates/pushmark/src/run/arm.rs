@@ -89,8 +89,7 @@ pub(super) fn drive(
 
     // A whole µs, so that stamps and schedule agree on every bound.
     let start_ns = (Clock::now() + LEAD_NS) / 1_000 * 1_000;
-    let emitter = plan.publisher.as_ref().is_some_and(|p| p.mode == Mode::Emitter);
-    let base = setup.target.emitters(up.port).filter(|_| emitter);
+    let base = setup.target.emitters(up.port).filter(|_| emitter(plan));
     if let Some(base) = &base {
         emitters::set(base, plan, start_ns).map_err(unreachable)?;
     }
@@ -323,9 +322,15 @@ fn figures_of(
     let kernel = marks.start.as_ref().zip(marks.measure.as_ref());
     let kernel =
         kernel.map(|(a, b)| b.sample.kernel_memory_bytes.saturating_sub(a.sample.kernel_memory_bytes));
-    let unpublished = unpublished(plan, gathered, says.as_ref());
-    let emitted = (mode(plan) == Some(Mode::Emitter))
-        .then(|| gathered.total().counts.publications_due.saturating_sub(unpublished));
+    let due = gathered.total().counts.publications_due;
+    let never = emitter(plan).then(|| says.as_ref().and_then(|stats| emitters::never_sent(stats, plan)));
+    let unpublished = match never {
+        None => gathered.total().counts.unpublished,
+        Some(Some(never)) => never.min(due),
+        // A server that says nothing any more: of what nobody heard, all may not have been published.
+        Some(None) => due,
+    };
+    let emitted = never.map(|never| emitted(due, never, gathered.heard()));
     Arm {
         transport: plan.transport,
         target: plan.target.clone(),
@@ -359,21 +364,14 @@ fn figures_of(
     }
 }
 
-fn mode(plan: &ArmPlan) -> Option<Mode> {
-    plan.publisher.as_ref().map(|p| p.mode)
+fn emitter(plan: &ArmPlan) -> bool {
+    plan.publisher.as_ref().is_some_and(|p| p.mode == Mode::Emitter)
 }
 
-/// Publications of the measure phase that were due and never sent.
-fn unpublished(plan: &ArmPlan, gathered: &Gathered, says: Option<&serde_json::Value>) -> u64 {
-    if mode(plan) != Some(Mode::Emitter) {
-        return gathered.total().counts.unpublished;
-    }
-    let due = gathered.total().counts.publications_due;
-    match says.and_then(|stats| emitters::never_sent(stats, plan)) {
-        Some(never) => never.min(due),
-        // A server that says nothing (it died): what nobody heard was not published.
-        None => due,
-    }
+/// Publications that an emitter made: by the server's own word, or, where it says nothing any more,
+/// those that somebody heard. It may have made more; it has not made none.
+fn emitted(due: u64, never: Option<u64>, heard: u64) -> u64 {
+    never.map_or(heard.min(due), |never| due.saturating_sub(never))
 }
 
 fn facts(
@@ -428,5 +426,17 @@ pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
         reasons,
         logs: Vec::new(),
         troubles: vec![broken.to_string()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emitted;
+
+    #[test]
+    fn an_emitter_that_cannot_tell_made_what_was_heard() {
+        assert_eq!(emitted(30, Some(2), 7), 28, "its own word");
+        assert_eq!(emitted(30, None, 29), 29, "no word of it");
+        assert_eq!(emitted(30, None, 0), 0, "and nothing heard");
     }
 }

@@ -84,13 +84,18 @@ mod tests {
         let quiet = wait(&short, spin, || false, |_, _| {});
         assert_eq!((quiet.busy, quiet.reached), (Some(0.7), false));
         assert!(quiet.waited >= Duration::from_millis(2));
-        let none = wait(&Cooldown { max: Nanos(0), ..COOLDOWN }, |_| unreachable!(), || false, |_, _| {});
+        let none = wait(
+            &Cooldown { max: Nanos(0), ..COOLDOWN },
+            |_| panic!("nobody looks at the host"),
+            || false,
+            |_, _| {},
+        );
         assert_eq!(none, Quiet { waited: Duration::ZERO, busy: None, reached: false });
     }
 
     #[test]
     fn a_stop_ends_the_waiting() {
-        let quiet = wait(&COOLDOWN, |_| unreachable!(), || true, |_, _| {});
+        let quiet = wait(&COOLDOWN, |_| panic!("nobody looks at the host"), || true, |_, _| {});
         assert!(!quiet.reached && quiet.busy.is_none());
     }
 
