@@ -8,7 +8,8 @@ use pushmark_model::scenario::Override;
 use pushmark_model::search::{Limits, Over};
 use pushmark_model::units::{Nanos, PerSecond, parse_share};
 
-use super::output::{Format, note, print};
+use super::measuring::MeasuringArgs;
+use super::output::{Format, print};
 use super::run::usage;
 use crate::exit::{Ending, Exit};
 use crate::find_max::{self, Ask};
@@ -67,18 +68,9 @@ pub struct FindMaxArgs {
     /// The search's folder; must not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Folder of servers.toml
-    #[arg(long, value_name = "DIR")]
-    pub servers: Option<PathBuf>,
-    /// What stdout is
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
-    /// No progress on stderr
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Do not keep server and generator on different CPUs
-    #[arg(long)]
-    pub no_pin: bool,
+    /// What every command that measures has
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
 }
 
 /// What a search raises.
@@ -97,32 +89,28 @@ pub enum Raised {
 /// A search that cannot be made of the scenario, and a target that cannot be used.
 pub fn run(args: &FindMaxArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
-    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let ask = ask(args, &registry)?;
     let limits = limits(args, &ask)?;
     if let Some(output) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
         let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
         return Err(Ending::error(Exit::Usage, text));
     }
-    let say = |text: &str| {
-        if !args.quiet {
-            note(text);
-        }
-    };
+    let say = |text: &str| args.measuring.say(text);
     let server = match &ask.loaded.server {
         Some(server) => Some(prepare(&registry, server, &ask.loaded, say)?),
         None => None,
     };
     let started = ask.loaded.server.is_some() || ask.loaded.scenario.target.process.is_some();
-    let cpus = Cpus::share_out(started, args.no_pin)?;
+    let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
     let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
     let name = format!("find-max-{}", ask.loaded.scenario.name);
     let folder = args.output.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_id(Utc::now(), &name)));
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(args.measuring.quiet);
     let found = find_max::search(&ask, limits, &session, server, &folder, &mut progress, say)?;
     let page = folder.join("report.html").display().to_string();
-    let text = match args.format {
+    let text = match args.measuring.format {
         Format::Text => {
             find_max::render(&found.file, &super::report::style(&Screen::of_stdout(), Some(&page)))
         }

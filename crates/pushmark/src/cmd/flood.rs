@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::Format;
+use super::measuring::MeasuringArgs;
 use super::run::{self, RunArgs};
 use crate::exit::Exit;
 
@@ -38,18 +38,9 @@ pub struct FloodArgs {
     /// The run's folder; must not exist. With --repeat the parent of one folder a start
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Folder of servers.toml
-    #[arg(long, value_name = "DIR")]
-    pub servers: Option<PathBuf>,
-    /// What stdout is
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
-    /// No progress on stderr
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Do not keep server and generator on different CPUs
-    #[arg(long)]
-    pub no_pin: bool,
+    /// What every command that measures has
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
 }
 
 /// Floods, prints what was met, writes the report: a run like any other, of a scenario with a
@@ -71,10 +62,7 @@ pub fn run(args: &FloodArgs) -> anyhow::Result<Exit> {
         sets: args.sets.clone(),
         repeat: args.repeat.clone(),
         output: args.output.clone(),
-        servers: args.servers.clone(),
-        format: args.format,
-        quiet: args.quiet,
-        no_pin: args.no_pin,
+        measuring: args.measuring.clone(),
         flood: Some(flags.collect()),
         ..RunArgs::default()
     })

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod doctor;
 pub mod find_max;
 pub mod flood;
+pub mod measuring;
 pub mod output;
 pub mod probe_threads;
 pub mod report;

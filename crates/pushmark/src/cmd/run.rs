@@ -8,7 +8,8 @@ use pushmark_model::run::Run;
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 
-use super::output::{Format, complain, note, print};
+use super::measuring::MeasuringArgs;
+use super::output::{Format, complain, print};
 use crate::exit::{Ending, Exit};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
@@ -64,18 +65,9 @@ pub struct RunArgs {
     /// The run's folder; must not exist. With --repeat the parent of one folder a start
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Folder of servers.toml
-    #[arg(long, value_name = "DIR")]
-    pub servers: Option<PathBuf>,
-    /// What stdout is
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
-    /// No progress on stderr
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Do not keep server and generator on different CPUs
-    #[arg(long)]
-    pub no_pin: bool,
+    /// What every command that measures has
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
     /// The crowd is a flood: its flags, keys and values (`pushmark flood`)
     #[arg(skip)]
     pub flood: Option<Vec<(&'static str, &'static str, String)>>,
@@ -87,7 +79,7 @@ pub struct RunArgs {
 /// Whatever ends before anything was measured, with its exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
-    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let loaded = load(args, &registry)?;
     let starts = loaded.scenario.repeat.max(1);
     if let Some(output) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
@@ -95,18 +87,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         return Err(Ending::error(Exit::Usage, text));
     }
     let server = match &loaded.server {
-        Some(server) => Some(prepare(&registry, server, &loaded, |text| {
-            if !args.quiet {
-                note(text);
-            }
-        })?),
+        Some(server) => Some(prepare(&registry, server, &loaded, |text| args.measuring.say(text))?),
         None => None,
     };
     let started = loaded.server.is_some() || loaded.scenario.target.process.is_some();
-    let cpus = Cpus::share_out(started, args.no_pin)?;
+    let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
     let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(args.measuring.quiet);
     let mut exit = Exit::Pass;
     let mut files: Vec<RunFiles> = Vec::new();
     let mut last_page = None;
@@ -234,7 +222,7 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
 }
 
 fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyhow::Result<()> {
-    let text = match args.format {
+    let text = match args.measuring.format {
         Format::Text => report::text(files, super::report::style(&Screen::of_stdout(), page)),
         Format::Json if files.len() == 1 => serde_json::to_string_pretty(&files[0].run)? + "\n",
         Format::Json => {

@@ -7,7 +7,8 @@ use clap::Args;
 use pushmark_model::scenario::{Override, nearest};
 use pushmark_model::suite::{Scale, SuiteResult};
 
-use super::output::{Format, note, print};
+use super::measuring::MeasuringArgs;
+use super::output::{Format, print};
 use super::report::style;
 use super::run::usage;
 use crate::exit::{Ending, Exit};
@@ -46,18 +47,9 @@ pub struct SuiteArgs {
     /// List the cases with their time and what this machine refuses; start nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Folder of servers.toml
-    #[arg(long, value_name = "DIR")]
-    pub servers: Option<PathBuf>,
-    /// What stdout is
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
-    /// No progress on stderr
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Do not keep server and generator on different CPUs
-    #[arg(long)]
-    pub no_pin: bool,
+    /// What every command that measures has
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
 }
 
 /// Reads the suite; runs it, or says what it would run.
@@ -66,7 +58,7 @@ pub struct SuiteArgs {
 /// Whatever ends before anything was measured, with its exit code.
 pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
-    let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
+    let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let wishes = wishes(args)?;
     let asked = args.suite.as_deref().map_or(AskedSuite::Quick, AskedSuite::File);
     let mut loaded = suite::load(asked, &wishes, &registry).map_err(usage)?;
@@ -77,16 +69,12 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     let asked = suite::Asked {
         output: args.output.as_deref(),
         resume: args.resume,
-        no_pin: args.no_pin,
-        quiet: args.quiet,
+        no_pin: args.measuring.no_pin,
+        quiet: args.measuring.quiet,
         chosen: &chosen,
     };
-    let done = suite::run(&mut loaded, &asked, &registry, &mut |text| {
-        if !args.quiet {
-            note(text);
-        }
-    })?;
-    let text = match args.format {
+    let done = suite::run(&mut loaded, &asked, &registry, &mut |text| args.measuring.say(text))?;
+    let text = match args.measuring.format {
         Format::Text => {
             let page = done.folder.join("report.html").display().to_string();
             report::suite::text(&loaded.suite, &done.files, style(&Screen::of_stdout(), Some(&page)))
@@ -103,7 +91,7 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
 
 /// What would be run.
 fn plan(args: &SuiteArgs, loaded: &Loaded, chosen: &[bool]) -> anyhow::Result<Exit> {
-    let text = match args.format {
+    let text = match args.measuring.format {
         Format::Text => suite::plan_text(loaded, chosen, &Screen::of_stdout()),
         Format::Json => {
             let mut suite = loaded.suite.clone();
