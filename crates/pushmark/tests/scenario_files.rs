@@ -144,6 +144,15 @@ fn rooms_make_the_channels() {
 }
 
 #[test]
+fn nothing_is_waited_for_where_nothing_is_published() {
+    let drain = |mode: &str| {
+        let text = format!("target.server = \"builtin\"\npublisher.mode = \"{mode}\"\nload.drain = \"20s\"");
+        plan(&text, &[]).arms[0].phases.drain_ns
+    };
+    assert_eq!((drain("external"), drain("none")), (20_000_000_000, 0));
+}
+
+#[test]
 fn a_ramp_during_measure_begins_with_it() {
     let text = format!("[load]\nramp = {{ rate = 500, during = true }}\n{BUILTIN}");
     let arm = &plan(&text, &[]).arms[0];

@@ -29,7 +29,7 @@ pub struct Load {
     pub warmup: WarmUp,
     /// Published and counted. Default: 10s.
     pub duration: Nanos,
-    /// Nothing new is due, late ones may still arrive. Default: 2s.
+    /// Nothing new is due, late ones may still arrive; none where nothing is published. Default: 2s.
     pub drain: Nanos,
     /// A delivery later than this after due is late; at most `drain`. Default: as `drain`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -240,7 +240,11 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
     let load = &scenario.load;
     let connections = scenario.flood.as_ref().map_or(load.connections, |flood| flood.limit());
     let s = &scenario.subscriptions;
-    let phases = phases(load);
+    let mut phases = phases(load);
+    if publisher.is_none() && scenario.target.stamp.is_none() {
+        // Nothing will be due, so nothing can be late.
+        phases.drain_ns = 0;
+    }
     let mut ramp = ramp_of(load);
     if load.ramp.during {
         // The crowd stays away until measure begins.
