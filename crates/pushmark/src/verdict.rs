@@ -28,9 +28,11 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     doubt(&bounds::GENERATOR_BUSY, Some(generator.busiest_core), &words::generator_busy);
     doubt(&bounds::RUN_QUEUE_WAIT, facts.shard_wait(generator), &words::run_queue_wait);
     doubt(&bounds::READ_LAG, lag::read(arm), &words::read_lag);
-    doubt(&bounds::PUBLISHER_LAG, lag::publisher(arm), &words::publisher_lag);
+    // What publishes inside the server is the server's: late or silent, that is an outcome of it.
+    let ours = arm.published.as_ref().is_some_and(|p| !p.emitter);
+    doubt(&bounds::PUBLISHER_LAG, lag::publisher(arm).filter(|_| ours), &words::publisher_lag);
     // A flood goes on until its server can no more: that it publishes no more is what was sought.
-    let rate_short = lag::rate_short(arm).filter(|_| arm.flood.is_none());
+    let rate_short = lag::rate_short(arm).filter(|_| ours && arm.flood.is_none());
     doubt(&bounds::ACHIEVED_RATE, rate_short, &words::achieved_rate);
     doubt(&bounds::STEAL, Some(generator.steal), &words::steal);
     doubt(&bounds::EXCUSED, lag::excused(arm), &words::excused);
@@ -92,7 +94,8 @@ pub fn of_run(reasons: Vec<Reason>) -> Verdict {
 /// What became of the server: not whether the figures hold, but whether it did.
 ///
 /// It died if its process ended by itself, if everything it held was lost and nothing of what
-/// was expected arrived, or if its own publications ended before their time. It is degraded if a connection or a delivery was lost, or late.
+/// was expected arrived, or if its own publications ended before their time. It is degraded if
+/// a connection or a delivery was lost, or late, or if its emitter made fewer publications than due.
 pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     let connections = &arm.connections;
     let delivery = arm.delivery.as_ref();
@@ -102,7 +105,7 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     if ended || (all_lost && silent) || fell_silent(arm) {
         return Outcome::Died;
     }
-    let publications = arm.published.as_ref().is_some_and(|p| p.failed > 0);
+    let publications = arm.published.as_ref().is_some_and(|p| p.failed > 0 || (p.emitter && p.sent < p.due));
     // A flood's crowd comes while it is measured: who has not been offered yet is not unserved,
     // and a flood that met no limit asked for no more.
     let flood = arm.flood.as_ref();
@@ -119,8 +122,7 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
 /// and nothing that was due in the last seconds of measure was ever heard, though two were.
 fn fell_silent(arm: &Arm) -> bool {
     let (Some(delivery), Some(published)) = (&arm.delivery, &arm.published) else { return false };
-    // Only what is published from outside is accepted by an answer.
-    if published.accept.is_some() || delivery.unpublished == 0 {
+    if !published.emitter || delivery.unpublished == 0 {
         return false;
     }
     let measure = arm.phases.iter().find(|phase| phase.name == "measure");

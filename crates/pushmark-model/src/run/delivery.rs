@@ -193,6 +193,9 @@ pub struct Observed {
 /// Publications of the measure phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Published {
+    /// Made by the server itself: what is late or lacking is its doing, not the generator's.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub emitter: bool,
     /// By the schedule.
     pub due: u64,
     /// Written.

@@ -173,6 +173,7 @@ impl Gathered {
         // Only a request is answered.
         let answered = self.plan.publish.as_ref().is_some_and(|p| p.over == Over::Post);
         Some(Published {
+            emitter: publisher.mode == Mode::Emitter,
             due: counts.publications_due,
             sent,
             failed: counts.publish_failed,

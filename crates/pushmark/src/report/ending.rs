@@ -7,10 +7,10 @@ use super::case::ArmView;
 /// Lines of its output that are shown.
 const LINES: usize = 6;
 
-/// `ended: signal 9, out of memory`; `None` where no server of the arm ended, hung or wanted for
-/// memory.
+/// `ended: signal 9, out of memory`; `None` where no server of the arm ended, hung, wanted for
+/// memory or left publications of its own unmade.
 pub(crate) fn of(arm: &ArmView<'_>) -> Option<String> {
-    let words = first(arm)?;
+    let Some(words) = first(arm) else { return emitted(arm) };
     let mut text = match (words.by_itself, words.hung) {
         (true, _) => format!("ended: {}", words.how),
         (false, true) => format!("hung, and was {}", words.how),
@@ -20,6 +20,13 @@ pub(crate) fn of(arm: &ArmView<'_>) -> Option<String> {
         text.push_str(", out of memory");
     }
     Some(text)
+}
+
+/// `published 13 of 30 itself`, where an emitter fell behind or silent.
+fn emitted(arm: &ArmView<'_>) -> Option<String> {
+    let own = || arm.starts.iter().filter_map(|start| start.published.as_ref().filter(|p| p.emitter));
+    let (due, sent) = own().fold((0, 0), |(due, sent), p| (due + p.due, sent + p.sent));
+    (sent < due).then(|| format!("published {sent} of {due} itself"))
 }
 
 /// The last it wrote.

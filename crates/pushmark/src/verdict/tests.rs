@@ -288,17 +288,35 @@ fn what_became_of_the_server() {
 #[test]
 fn an_emitter_that_fell_silent_died() {
     // Ten seconds of measure; something due in each of the first `heard` was heard.
-    let of = |heard: usize, unpublished: u64, due: u64, accept: Option<Latency>| {
+    let of = |heard: usize, unpublished: u64, due: u64, emitter: bool| {
         let mut arm = arm();
         delivery(&mut arm).unpublished = unpublished;
         delivery(&mut arm).heat.columns = vec![vec![1]; heard];
-        (published(&mut arm).due, published(&mut arm).accept) = (due, accept);
+        let published = published(&mut arm);
+        (published.due, published.sent, published.emitter) = (due, due, emitter);
         arm.phases = vec![Phase { name: "measure".into(), start_us: 3_000_000, end_us: 13_000_000 }];
         outcome(&arm, &Facts::default())
     };
-    assert_eq!(of(5, 500, 100, None), Outcome::Died);
-    assert_eq!(of(10, 500, 100, None), Outcome::Degraded, "skipped some");
-    assert_eq!(of(5, 0, 100, None), Outcome::Held, "published to the end");
-    assert_eq!(of(8, 1, 5, None), Outcome::Degraded, "one was due in that time, if any");
-    assert_eq!(of(5, 500, 100, Some(latency(9))), Outcome::Degraded, "it was ours to publish");
+    assert_eq!(of(5, 500, 100, true), Outcome::Died);
+    assert_eq!(of(10, 500, 100, true), Outcome::Degraded, "skipped some");
+    assert_eq!(of(5, 0, 100, true), Outcome::Held, "published to the end");
+    assert_eq!(of(8, 1, 5, true), Outcome::Degraded, "one was due in that time, if any");
+    assert_eq!(of(5, 500, 100, false), Outcome::Degraded, "it was ours to publish");
+}
+
+#[test]
+fn an_emitter_that_falls_behind_is_the_servers_and_not_ours() {
+    let of = |emitter: bool, sent: u64| {
+        let (mut arm, facts) = (arm(), Facts::default());
+        let published = published(&mut arm);
+        (published.emitter, published.due, published.sent) = (emitter, 1_000, sent);
+        published.achieved_per_s = sent as f64 / 10.0;
+        published.lag = latency(9_000);
+        let codes: Vec<String> = judge(&arm, &facts).into_iter().map(|r| r.code).collect();
+        (outcome(&arm, &facts), codes.join(" "))
+    };
+    let silent = |text: &str| text.to_string();
+    assert_eq!(of(true, 120), (Outcome::Degraded, silent("")));
+    assert_eq!(of(true, 1_000), (Outcome::Held, silent("")));
+    assert_eq!(of(false, 120), (Outcome::Held, silent("publisher_lag achieved_rate")));
 }
