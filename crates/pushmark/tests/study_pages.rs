@@ -11,14 +11,16 @@ use pushmark::report::suite::{StudySuite, study_page};
 use pushmark::store;
 use pushmark_model::suite::{Suite, SuiteFile};
 
-/// What is kept of a suite: where, and its runs.
-fn kept(root: &Path, name: &str) -> Option<(String, Suite, Vec<RunFiles>)> {
+/// What is kept of a suite: where, and its runs; drawn is what its file asks for today.
+fn kept(root: &Path, file: &SuiteFile) -> Option<(String, Suite, Vec<RunFiles>)> {
     let mut machines: Vec<PathBuf> =
         fs::read_dir(root.join("record")).ok()?.flatten().map(|entry| entry.path()).collect();
     machines.sort();
     // The newest record of it.
-    let folder = machines.into_iter().rev().map(|m| m.join(name)).find(|f| f.join("suite.json").is_file())?;
-    let suite: Suite = serde_json::from_str(&fs::read_to_string(folder.join("suite.json")).ok()?).ok()?;
+    let folder =
+        machines.into_iter().rev().map(|m| m.join(&file.name)).find(|f| f.join("suite.json").is_file())?;
+    let mut suite: Suite = serde_json::from_str(&fs::read_to_string(folder.join("suite.json")).ok()?).ok()?;
+    suite.figures.clone_from(&file.figures);
     let runs = store::find_runs(&folder).into_iter().map(|run| {
         let (run, windows) = store::load(&run).expect("a kept run is readable");
         RunFiles { run, windows }
@@ -38,7 +40,7 @@ fn the_pages_of_the_studies_are_those_of_the_record() {
         let text = fs::read_to_string(file).unwrap();
         let suite = SuiteFile::parse(&text, &[]).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
         if let Some(study) = suite.study.clone() {
-            let kept = kept(&root, &suite.name);
+            let kept = kept(&root, &suite);
             suites.push((suite.name, suite.analysis, study, kept));
         }
     }
