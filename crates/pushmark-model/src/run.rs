@@ -27,7 +27,7 @@ pub use hybrid::{Hybrid, HybridHalf, SafetyPolls};
 pub use ingest::Ingest;
 pub use polling::{Bayeux, BayeuxAdvice, LongPoll, Poll};
 pub use steered::{Flood, FloodEnd, FloodInterval, FloodLimit, WarmUp, WarmUpEnd};
-pub use window::Window;
+pub use window::{ColumnUnit, Window, WindowColumn};
 
 /// The schema of this file.
 pub const SCHEMA: &str = "pushmark.run/1";

@@ -1,13 +1,18 @@
 //! The report over plausible and extreme runs: its numbers are the run's, its texts stay in
 //! their drawings and apart from each other, and nothing in it points outside.
 
-use pushmark::report::{self, Drawing, RunFiles, Style, TextBox};
+use pushmark::report::{self, RunFiles, Style};
 use pushmark_model::run::VerdictState;
 use pushmark_model::transport::Transport;
 
+#[path = "data/layout.rs"]
+#[allow(unreachable_pub)]
+mod layout;
 #[path = "data/sample.rs"]
 #[allow(unreachable_pub)]
 mod sample;
+
+use layout::{assert_offline, ids_twice, misplaced, rows};
 
 fn files(samples: Vec<sample::Sample>) -> Vec<RunFiles> {
     samples.into_iter().map(|(run, windows)| RunFiles { run, windows }).collect()
@@ -19,12 +24,6 @@ fn one(sample: sample::Sample) -> Vec<RunFiles> {
 
 fn plain(report_path: Option<&str>) -> Style<'_> {
     Style { color: false, utf8: true, report_path }
-}
-
-/// Rows of a CSV by its column names.
-fn rows(csv: &str) -> Vec<std::collections::HashMap<String, String>> {
-    let mut reader = csv::Reader::from_reader(csv.as_bytes());
-    reader.deserialize().map(|row| row.expect("a row of the figure's CSV")).collect()
 }
 
 #[test]
@@ -49,9 +48,7 @@ fn every_extreme_run_becomes_a_page_and_a_text() {
 #[test]
 fn nothing_in_the_page_is_fetched_or_run() {
     let page = report::html(&files((0..5).map(sample::suspect).collect()));
-    for fetching in ["<script", "<link", "<img", "<iframe", "src=", "@import", "javascript:", "onload"] {
-        assert!(!page.contains(fetching), "{fetching}");
-    }
+    assert_offline(&page);
     let outside =
         page.match_indices("http").filter(|(at, _)| !page[*at..].starts_with("http://www.w3.org/2000/svg"));
     assert_eq!(outside.count(), 0, "no address but the namespace of SVG");
@@ -75,48 +72,15 @@ fn ids_are_unique_over_both_drawings_and_all_sections() {
     let mut runs = one(sample::suspect(0));
     runs.extend(one(other));
     let page = report::html(&runs);
-    // Downloads carry ids of their own documents.
-    let mut ids: Vec<&str> =
-        page.split(" id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap_or(0)]).collect();
-    let all = ids.len();
-    ids.sort_unstable();
-    let twice: Vec<_> = ids.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
-    assert!(twice.is_empty(), "{twice:?} of {all}");
-}
-
-fn outside(drawing: &Drawing) -> Vec<&TextBox> {
-    let fits = |t: &&TextBox| {
-        let [left, top, right, bottom] = t.bounds;
-        !(left >= -0.5 && top >= -0.5 && right <= drawing.width + 0.5 && bottom <= drawing.height + 0.5)
-    };
-    drawing.texts.iter().filter(fits).collect()
-}
-
-fn overlapping(drawing: &Drawing) -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    for (i, a) in drawing.texts.iter().enumerate() {
-        for b in &drawing.texts[i + 1..] {
-            let (p, q) = (a.bounds, b.bounds);
-            if p[0] + 1.0 < q[2] && q[0] + 1.0 < p[2] && p[1] + 1.5 < q[3] && q[1] + 1.5 < p[3] {
-                out.push((a.text.clone(), b.text.clone()));
-            }
-        }
-    }
-    out
+    let twice = ids_twice(&page);
+    assert!(twice.is_empty(), "{twice:?}");
 }
 
 #[test]
 fn no_text_leaves_its_drawing_or_covers_another() {
     let mut wrong = Vec::new();
     for (name, samples) in sample::extremes() {
-        for (id, wide, narrow) in report::drawings(&files(samples)) {
-            for (size, drawing) in [("wide", &wide), ("narrow", &narrow)] {
-                wrong.extend(outside(drawing).iter().map(|t| format!("{name}, {id} {size}: outside: {t:?}")));
-                wrong.extend(
-                    overlapping(drawing).iter().map(|o| format!("{name}, {id} {size}: overlap: {o:?}")),
-                );
-            }
-        }
+        wrong.extend(misplaced(name, report::drawings(&files(samples))));
     }
     assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong.join("\n"));
 }

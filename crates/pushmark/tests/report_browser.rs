@@ -9,6 +9,9 @@ use pushmark::report::{self, RunFiles};
 #[path = "data/sample.rs"]
 #[allow(unreachable_pub)]
 mod sample;
+#[path = "data/seconds.rs"]
+#[allow(unreachable_pub)]
+mod seconds;
 #[path = "data/suites.rs"]
 #[allow(unreachable_pub)]
 mod suites;
@@ -119,11 +122,37 @@ fn the_page_holds_in_a_browser() {
 fn the_page_of_a_suite_holds_in_a_browser() {
     let Some(chromium) = chromium() else { return };
     let mut wrong = Vec::new();
-    for (name, (suite, runs)) in suites::extremes() {
+    let over_time = ("seconds", seconds::over_time(1));
+    for (name, (suite, runs)) in suites::extremes().into_iter().chain([over_time]) {
         let page = report::suite::html(&suite, &runs);
         wrong.extend(check(&chromium, &page).into_iter().map(|w| format!("{name}: {w}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// On paper nothing can be unfolded: what is folded on the screen stands open there.
+#[test]
+fn folded_matrices_are_open_in_print() {
+    let Some(chromium) = chromium() else { return };
+    let (suite, runs) = suites::comet();
+    let page = report::suite::html(&suite, &runs);
+    let printed = page.replace("@media print{", "@media all{");
+    assert_ne!(page, printed);
+    // Whether every table of a matrix is drawn, by the browser's own word.
+    let ask = r"<script>
+addEventListener('load', () => {
+  const all = [...document.querySelectorAll('.matrices table')];
+  const folded = all.filter((t) => t.closest('details') && !t.closest('details').open);
+  const seen = all.filter((t) => t.checkVisibility({ contentVisibilityAuto: true }) && t.offsetHeight > 0);
+  document.title = `${folded.length > 0} ${seen.length == all.length}`;
+});
+</script></body>";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.html");
+    for (page, expected) in [(&page, "true false"), (&printed, "true true")] {
+        std::fs::write(&path, page.replace("</body>", ask)).expect("the page is written");
+        assert_eq!(open(&chromium, &path), (expected.to_string(), Vec::new()));
+    }
 }
 
 #[test]

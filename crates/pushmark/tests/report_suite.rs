@@ -1,30 +1,37 @@
 //! The report of a suite over made-up ones: what it says is what the runs say, what is missing is
 //! shown as missing, its texts stay in their drawings and apart from each other.
 
-use std::collections::HashMap;
+use pushmark::report::{Style, suite as report};
 
-use pushmark::report::{Drawing, Style, TextBox, suite as report};
-
+#[path = "data/layout.rs"]
+#[allow(unreachable_pub)]
+mod layout;
 #[path = "data/sample.rs"]
 #[allow(unreachable_pub)]
 mod sample;
+#[path = "data/seconds.rs"]
+#[allow(unreachable_pub)]
+mod seconds;
 #[path = "data/suites.rs"]
 #[allow(unreachable_pub)]
 mod suites;
+
+use layout::{assert_offline, ids_twice, misplaced, rows};
+
+/// What a page must survive, and suites with seconds in them.
+fn all() -> Vec<(&'static str, suites::Made)> {
+    let mut all = suites::extremes();
+    all.extend([("seconds", seconds::over_time(1)), ("seconds of five starts", seconds::over_time(5))]);
+    all
+}
 
 fn plain() -> Style<'static> {
     Style { color: false, utf8: true, report_path: None }
 }
 
-/// Rows of a CSV by its column names.
-fn rows(csv: &str) -> Vec<HashMap<String, String>> {
-    let mut reader = csv::Reader::from_reader(csv.as_bytes());
-    reader.deserialize().map(|row| row.expect("a row of the figure's CSV")).collect()
-}
-
 #[test]
 fn every_extreme_suite_becomes_a_page_and_a_text() {
-    for (name, (suite, runs)) in suites::extremes() {
+    for (name, (suite, runs)) in all() {
         let page = report::html(&suite, &runs);
         assert!(page.starts_with("<!DOCTYPE html>"), "{name}");
         assert!(!page.contains("NaN") && !page.contains(">inf"), "{name}: a number that is none");
@@ -48,10 +55,7 @@ fn every_extreme_suite_becomes_a_page_and_a_text() {
 #[test]
 fn nothing_in_the_page_is_fetched_or_run() {
     let (suite, runs) = suites::chat(3);
-    let page = report::html(&suite, &runs);
-    for fetching in ["<script", "<link", "<img", "<iframe", "src=", "@import", "javascript:", "onload"] {
-        assert!(!page.contains(fetching), "{fetching}");
-    }
+    assert_offline(&report::html(&suite, &runs));
 }
 
 /// A suite's page holds every number thrice (drawing, table, CSV): 2 MB for the largest.
@@ -65,49 +69,18 @@ fn a_page_of_195_cells_weighs_less_than_2_mb() {
 
 #[test]
 fn ids_are_unique() {
-    for (name, (suite, runs)) in suites::extremes() {
+    for (name, (suite, runs)) in all() {
         let page = report::html(&suite, &runs);
-        let mut ids: Vec<&str> =
-            page.split(" id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap_or(0)]).collect();
-        ids.sort_unstable();
-        let twice: Vec<_> = ids.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
+        let twice = ids_twice(&page);
         assert!(twice.is_empty(), "{name}: {twice:?}");
     }
-}
-
-fn outside(drawing: &Drawing) -> Vec<&TextBox> {
-    let leaves = |t: &&TextBox| {
-        let [left, top, right, bottom] = t.bounds;
-        !(left >= -0.5 && top >= -0.5 && right <= drawing.width + 0.5 && bottom <= drawing.height + 0.5)
-    };
-    drawing.texts.iter().filter(leaves).collect()
-}
-
-fn overlapping(drawing: &Drawing) -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    for (i, a) in drawing.texts.iter().enumerate() {
-        for b in &drawing.texts[i + 1..] {
-            let (p, q) = (a.bounds, b.bounds);
-            if p[0] + 1.0 < q[2] && q[0] + 1.0 < p[2] && p[1] + 1.5 < q[3] && q[1] + 1.5 < p[3] {
-                out.push((a.text.clone(), b.text.clone()));
-            }
-        }
-    }
-    out
 }
 
 #[test]
 fn no_text_leaves_its_drawing_or_covers_another() {
     let mut wrong = Vec::new();
-    for (name, (suite, runs)) in suites::extremes() {
-        for (id, wide, narrow) in report::drawings(&suite, &runs) {
-            for (size, drawing) in [("wide", &wide), ("narrow", &narrow)] {
-                wrong.extend(outside(drawing).iter().map(|t| format!("{name}, {id} {size}: outside: {t:?}")));
-                wrong.extend(
-                    overlapping(drawing).iter().map(|o| format!("{name}, {id} {size}: overlap: {o:?}")),
-                );
-            }
-        }
+    for (name, (suite, runs)) in all() {
+        wrong.extend(misplaced(name, report::drawings(&suite, &runs)));
     }
     assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -165,6 +138,13 @@ fn paragraph(page: &str, id: &str) -> String {
     let figure = page.split(&format!("id=\"f-{id}\"")).nth(1).expect("the figure");
     let start = figure.find("<p class=\"s\">").expect("its paragraph") + "<p class=\"s\">".len();
     figure[start..].split("</p>").next().unwrap_or_default().to_string()
+}
+
+/// The caption of a figure, from the page.
+fn caption(page: &str, id: &str) -> String {
+    let figure = page.split(&format!("id=\"f-{id}\"")).nth(1).expect("the figure");
+    let caption = figure.split("<figcaption>").nth(1).expect("its caption");
+    caption.split("</figcaption>").next().unwrap_or_default().to_string()
 }
 
 #[test]
@@ -232,4 +212,37 @@ fn drawings_are_as_they_were() {
         insta::assert_snapshot!(format!("suite-{id}"), report::svg(&suite, &runs, id).expect("a drawing"));
     }
     insta::assert_snapshot!("suite-matrix", report::csv(&suite, &runs, "tails").expect("a matrix"));
+}
+
+/// Small panels over the seconds of a run, of its queue and of its flood.
+#[test]
+fn drawings_over_time_are_as_they_were() {
+    let (suite, runs) = seconds::over_time(1);
+    for id in ["cpu", "emit", "place", "rate"] {
+        insta::assert_snapshot!(
+            format!("suite-over-time-{id}"),
+            report::svg(&suite, &runs, id).expect("a drawing")
+        );
+    }
+    let page = report::html(&suite, &runs);
+    let said = ["cpu", "memory", "emit", "threads", "place", "rate"]
+        .map(|id| format!("{id}: {}\n  {}", paragraph(&page, id), caption(&page, id)));
+    insta::assert_snapshot!("suite-over-time-says", said.join("\n"));
+    let all = report::csv(&suite, &runs, "cpu").expect("its table")
+        + &report::csv(&suite, &runs, "rate").expect("its table");
+    insta::assert_snapshot!("suite-over-time-tables", all);
+}
+
+/// No caption, sentence or heading shows the name of a column: it is told in words.
+#[test]
+fn a_column_of_windows_is_named_in_words() {
+    let (suite, runs) = seconds::over_time(1);
+    let page = report::html(&suite, &runs);
+    let raw = ["server_cpu_us", "server_rss_bytes", "emit_duration_max_us", "server_threads"];
+    // The CSV of a download keeps the names that programs read.
+    let shown: String =
+        page.split("href=\"data:").map(|part| part.split_once('"').map_or(part, |p| p.1)).collect();
+    for name in raw {
+        assert!(!shown.contains(name), "{name}");
+    }
 }

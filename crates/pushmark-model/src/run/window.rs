@@ -75,3 +75,99 @@ pub struct Window {
     /// Steal, all CPUs.
     pub steal_us: Option<u64>,
 }
+
+/// What a column of `windows.csv` counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnUnit {
+    /// A number of things.
+    Count,
+    /// Bytes that came or went in the second.
+    Bytes,
+    /// Memory at the end of the second, in bytes.
+    Memory,
+    /// A latency or duration, in µs.
+    Time,
+    /// CPU time spent in the second, in µs: a million is one core.
+    Cpu,
+}
+
+/// What a column of `windows.csv` is called for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowColumn {
+    /// Its name in the file's first line.
+    pub name: &'static str,
+    /// In words, without the unit.
+    pub title: &'static str,
+    /// What it counts in.
+    pub unit: ColumnUnit,
+}
+
+impl WindowColumn {
+    /// Every column that holds numbers, in the file's order.
+    pub const ALL: &[WindowColumn] = {
+        use ColumnUnit::{Bytes, Count, Cpu, Memory, Time};
+        const fn of(name: &'static str, title: &'static str, unit: ColumnUnit) -> WindowColumn {
+            WindowColumn { name, title, unit }
+        }
+        &[
+            of("second", "second of the arm", Count),
+            of("asked", "connections asked for", Count),
+            of("connected", "connections subscribed", Count),
+            of("established", "connections that got a first byte", Count),
+            of("lost", "connections lost", Count),
+            of("failed", "connection attempts that failed", Count),
+            of("due", "publications due", Count),
+            of("sent", "publications sent", Count),
+            of("delivered", "deliveries", Count),
+            of("requests", "requests", Count),
+            of("answers", "answers with news", Count),
+            of("timeouts", "answers without news", Count),
+            of("emit_duration_max_us", "longest emit of a second", Time),
+            of("emit_duration_mean_us", "mean emit of a second", Time),
+            of("receivers_per_publication", "receivers of a publication", Count),
+            of("served", "clients that heard the last publication in time", Count),
+            of("bytes_in", "received from the server", Bytes),
+            of("bytes_out", "sent to the server", Bytes),
+            of("p50_us", "median received − due", Time),
+            of("p99_us", "p99 of received − due", Time),
+            of("max_us", "largest received − due", Time),
+            of("read_lag_p99_us", "p99 of read lag", Time),
+            of("server_cpu_us", "CPU of the server", Cpu),
+            of("generator_cpu_us", "CPU of the generator", Cpu),
+            of("softirq_us", "CPU in soft interrupts", Cpu),
+            of("server_rss_bytes", "resident memory of the server", Memory),
+            of("server_threads", "threads of the server", Count),
+            of("host_cpu_us", "CPU of the whole host", Cpu),
+            of("host_active_bytes", "active memory of the whole host", Memory),
+            of("generator_rss_bytes", "resident memory of the generator", Memory),
+            of("run_queue_wait_us", "run-queue wait of the generator", Time),
+            of("steal_us", "CPU stolen by other guests", Cpu),
+        ]
+    };
+
+    /// The column with this name.
+    pub fn find(name: &str) -> Option<&'static WindowColumn> {
+        WindowColumn::ALL.iter().find(|column| column.name == name)
+    }
+
+    /// Its value in a second; absent where it was not measured.
+    pub fn value(&self, window: &Window) -> Option<f64> {
+        serde_json::to_value(window).ok()?.get(self.name)?.as_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_column_of_numbers_in_the_order_of_the_file() {
+        let text = serde_json::to_string(&Window::default()).unwrap();
+        let place = |name: &str| text.find(&format!("\"{name}\":"));
+        let places: Vec<Option<usize>> = WindowColumn::ALL.iter().map(|c| place(c.name)).collect();
+        assert!(places.iter().all(Option::is_some), "a column that the file has not: {places:?}");
+        assert!(places.is_sorted(), "{places:?}");
+        let words = ["arm", "phase"];
+        assert_eq!(text.matches("\":").count(), WindowColumn::ALL.len() + words.len());
+    }
+}

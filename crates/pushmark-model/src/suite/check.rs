@@ -3,7 +3,7 @@
 use super::matrix::{unknown_axis, unknown_value};
 use super::{Axis, Figure, FigureKind};
 use crate::metrics::{self, Metric};
-use crate::run::Window;
+use crate::run::WindowColumn;
 use crate::scenario::{ScenarioError, nearest};
 
 /// Everything that figures name and that is not there, keyed by place.
@@ -35,7 +35,7 @@ pub(super) fn figures(figures: &[Figure], axes: &[Axis]) -> Vec<ScenarioError> {
 fn drawn(figure: &Figure, at: &str, axes: &[Axis], errors: &mut Vec<ScenarioError>) {
     let (x, y) = (format!("{at}.x"), format!("{at}.y"));
     if figure.kind == FigureKind::Time {
-        if !columns().contains(&figure.y) {
+        if WindowColumn::find(&figure.y).is_none() {
             errors.push(unknown_column(y, &figure.y));
         }
     } else if matches!(figure.kind, FigureKind::Against | FigureKind::Matrix) {
@@ -66,20 +66,12 @@ fn names(axes: &[Axis]) -> impl Iterator<Item = &str> {
     axes.iter().map(|axis| axis.name.as_str())
 }
 
-/// The columns of `windows.csv`.
-fn columns() -> Vec<String> {
-    match serde_json::to_value(Window::default()) {
-        Ok(serde_json::Value::Object(columns)) => columns.keys().cloned().collect(),
-        _ => Vec::new(),
-    }
-}
-
 fn unknown_column(at: String, found: &str) -> ScenarioError {
-    let columns = columns();
+    let columns: Vec<&str> = WindowColumn::ALL.iter().map(|column| column.name).collect();
     ScenarioError::at(at, format!("windows.csv has no column `{found}`"))
         .found(format!("{found:?}"))
         .accepted(columns.join(", "))
-        .nearest(nearest(found, columns.iter().map(String::as_str)))
+        .nearest(nearest(found, columns.iter().copied()))
 }
 
 /// No metric, and where axes are given no axis either.

@@ -1,7 +1,7 @@
 //! Axes: from a quantity to a place, and the ticks between. Latency is always logarithmic,
 //! in one unit family; cost and counts are linear and start at 0.
 
-use super::numbers::PAGE;
+use super::numbers::{PAGE, byte_unit};
 
 /// From a quantity to a place along one axis.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +69,10 @@ impl Scale {
 
     pub(crate) fn low(&self) -> f64 {
         self.low
+    }
+
+    pub(crate) fn high(&self) -> f64 {
+        self.high
     }
 
     /// Powers of two within a log axis of bytes, at most six.
@@ -152,6 +156,12 @@ pub(crate) fn time_tick(value_us: f64) -> String {
         v => (v / 1e6, "s"),
     };
     format!("{}\u{a0}{unit}", plain_tick(scaled))
+}
+
+/// A tick of an axis of bytes.
+pub(crate) fn byte_tick(value: f64) -> String {
+    let (by, name) = byte_unit(value);
+    format!("{}\u{a0}{name}", plain_tick(value / by))
 }
 
 /// A tick of a plain number.

@@ -11,17 +11,14 @@ use super::cells::{Cell, Fate, View};
 use super::chart::{Axis, Band, Chart, Column, Line, Open, Panel, Point};
 use super::drawn::{Body, Drawn};
 use super::matrix::long_table;
-use super::places::Places;
+use super::places::{Places, titled};
 use super::quantity::{Quantity, Reading};
 use super::{published, says};
 use curves::{Curves, Item, Kind};
 
 /// Draws a figure of this kind.
 pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
-    let cells = view.chosen(figure);
-    if cells.is_empty() {
-        return Err("no case is what it asks for".into());
-    }
+    let cells = view.asked(figure)?;
     let names = std::iter::once(&figure.y).chain(figure.joint.iter().filter(|j| **j != figure.y));
     let rows: Vec<Quantity> = names.map(|n| Quantity::find(n)).collect::<Result<_, _>>()?;
     let across = match view.axis(&figure.x) {
@@ -135,11 +132,7 @@ fn panel_values(view: &View<'_>, figure: &Figure, cells: &[&Cell<'_>]) -> Vec<Op
 fn panel_title(view: &View<'_>, figure: &Figure, value: Option<&str>) -> String {
     let Some(value) = value else { return String::new() };
     let label = figure.panel.as_deref().and_then(|p| view.axis(p)).map_or("", |a| a.label.as_str());
-    match super::places::number(value) {
-        Some(_) if value.parse::<f64>().is_ok() => format!("{} {label}", super::matrix::number(value)),
-        Some(_) => format!("{label} {value}"),
-        None => value.to_string(),
-    }
+    titled(value, label)
 }
 
 fn panel(

@@ -8,6 +8,7 @@ use pushmark_model::suite::{self, Axis, Figure, Suite};
 
 use super::super::RunFiles;
 use super::super::case::{ArmView, Case};
+use super::places::titled;
 
 /// A suite with what became of it.
 pub(crate) struct View<'a> {
@@ -111,6 +112,12 @@ impl<'a> View<'a> {
         self.cells.iter().filter(fits).collect()
     }
 
+    /// The same, or that there are none.
+    pub(crate) fn asked(&self, figure: &Figure) -> Result<Vec<&Cell<'a>>, String> {
+        let cells = self.chosen(figure);
+        if cells.is_empty() { Err("no case is what it asks for".into()) } else { Ok(cells) }
+    }
+
     /// An axis by its name.
     pub(crate) fn axis(&self, name: &str) -> Option<&'a Axis> {
         self.suite.axes.iter().find(|a| a.name == name)
@@ -177,10 +184,11 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Its axis values for people: server · style · emit interval.
+    /// Its axis values for people: server · style · 5 000 clients.
     pub(crate) fn words(&self, suite: &Suite, leave: &[&str]) -> String {
         let values = suite.axes.iter().filter(|a| !leave.contains(&a.name.as_str()));
-        values.filter_map(|a| self.axis(&a.name)).collect::<Vec<_>>().join(" · ")
+        let values = values.filter_map(|a| Some(titled(self.axis(&a.name)?, &a.label)));
+        values.collect::<Vec<_>>().join(" · ")
     }
 }
 

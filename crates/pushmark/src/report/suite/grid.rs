@@ -4,6 +4,7 @@
 use super::super::canvas::{Canvas, Drawing, Kind, Text, c, polyline};
 use super::super::figure::Size;
 use super::super::labels::{APART, spread};
+use super::super::numbers::byte_unit;
 use super::super::pattern::Pattern;
 use super::super::scale::Scale;
 use super::super::tokens::{AXIS, BG, GRID, INK, INK2, INVALID, Mark};
@@ -31,8 +32,8 @@ pub(crate) struct Axis {
     /// With its arrow.
     pub(crate) name: String,
     pub(crate) log: bool,
-    /// Powers of two are the round numbers.
-    pub(crate) binary: bool,
+    /// Of bytes: round numbers are so many KiB or MiB.
+    pub(crate) bytes: bool,
     pub(crate) tick: Box<dyn Fn(f64) -> String>,
 }
 
@@ -134,7 +135,10 @@ impl Grid {
         if self.y.log {
             return Scale::log_over(self.ys(), bottom, top);
         }
-        Scale::from_zero(self.ys().fold(0.0, f64::max), bottom, top)
+        let most = self.ys().fold(0.0, f64::max);
+        let unit = self.unit(most);
+        let round = Scale::from_zero(most / unit, bottom, top);
+        Scale::linear(0.0, round.high() * unit, bottom, top)
     }
 
     fn frame(
@@ -172,9 +176,20 @@ impl Grid {
         canvas.text(Text::note(left, top - 7.0, panel.title.clone()));
     }
 
+    /// What round numbers of y are round in.
+    fn unit(&self, most: f64) -> f64 {
+        if self.y.bytes { byte_unit(most).0 } else { 1.0 }
+    }
+
     /// Three round numbers to a small panel; a log axis has few of its own.
     fn ticks(&self, y: &Scale) -> Vec<f64> {
-        let ticks = if self.y.binary && y.is_log() { y.binary_ticks() } else { y.ticks() };
+        let unit = self.unit(y.high());
+        let ticks: Vec<f64> = if y.is_log() {
+            y.ticks()
+        } else {
+            let round = Scale::linear(0.0, y.high() / unit, 0.0, 1.0).ticks();
+            round.into_iter().map(|v| v * unit).collect()
+        };
         let every = ticks.len().div_ceil(4).max(1);
         ticks.into_iter().step_by(every).collect()
     }
@@ -213,31 +228,38 @@ fn draw_panel(
             c(at)
         ));
         if !std::mem::replace(&mut once.published, true) {
-            canvas.text(Text::note(right - 14.0, at - 5.0, "published").end().halo());
+            let above = at - 5.0;
+            let base = if above < top + 10.0 { at + 13.0 } else { above };
+            canvas.text(Text::note(right - 14.0, base, "published").end().halo());
         }
     }
     for line in &panel.lines {
         draw_line(canvas, line, x, y);
     }
     names(canvas, panel, area, y, once);
-    if !panel.words.is_empty() {
-        let fits = |text: &str| Kind::Note.width(text) <= right - left - 8.0;
-        let mut words = panel.words.clone();
-        while !fits(&words) {
-            // Whole words go, from the end: what is left is told in full in the table.
-            words = words
-                .trim_end_matches('…')
-                .trim_end()
-                .rsplit_once(' ')
-                .map_or("…".into(), |w| format!("{} …", w.0));
-            if words == "…" || words == " …" {
-                break;
-            }
-        }
+    // Over an empty panel stands why it is; beside a line's title, what is doubtful about it.
+    let beside = !panel.lines.is_empty();
+    let taken = if beside { Kind::Note.width(&panel.title) + 10.0 } else { 8.0 };
+    let words = cut(&panel.words, right - left - taken);
+    if !words.is_empty() {
         let middle = (left + right) / 2.0;
-        let at = if panel.lines.is_empty() { (top + bottom) / 2.0 + 4.0 } else { top + 12.0 };
-        canvas.text(Text::note(middle, at, words).middle().halo());
+        canvas.text(if beside {
+            Text::note(right, top - 7.0, words).end()
+        } else {
+            Text::note(middle, (top + bottom) / 2.0 + 4.0, words).middle().halo()
+        });
     }
+}
+
+/// Whole words go, from the end, until the rest fits: the table tells all of it.
+fn cut(words: &str, room: f64) -> String {
+    let mut kept: Vec<&str> = words.split(' ').collect();
+    let mut text = words.to_owned();
+    while Kind::Note.width(&text) > room && !kept.is_empty() {
+        kept.pop();
+        text = if kept.is_empty() { String::new() } else { format!("{} …", kept.join(" ")) };
+    }
+    text
 }
 
 fn draw_line(canvas: &mut Canvas, line: &Line, x: &Scale, y: &Scale) {
@@ -273,7 +295,13 @@ fn draw_line(canvas: &mut Canvas, line: &Line, x: &Scale, y: &Scale) {
 
 /// A line is named where it is first drawn, at its end; the host's too.
 fn names(canvas: &mut Canvas, panel: &Panel, [_, top, right, bottom]: [f64; 4], y: &Scale, once: &mut Named) {
-    let new: Vec<&Line> = panel.lines.iter().filter(|l| !once.names.contains(&l.name)).collect();
+    let mut new: Vec<&Line> = Vec::new();
+    for line in &panel.lines {
+        if !once.names.contains(&line.name) {
+            once.names.push(line.name.clone());
+            new.push(line);
+        }
+    }
     let ends: Vec<f64> = new.iter().map(|l| l.points.last().map_or(bottom, |p| y.at(p.1)) - 5.0).collect();
     let mut order: Vec<usize> = (0..new.len()).collect();
     order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
@@ -285,6 +313,5 @@ fn names(canvas: &mut Canvas, panel: &Panel, [_, top, right, bottom]: [f64; 4], 
             None => Text::note(right - 2.0, at, line.name.clone()),
         };
         canvas.text(text.end().halo());
-        once.names.push(line.name.clone());
     }
 }

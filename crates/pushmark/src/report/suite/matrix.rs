@@ -45,10 +45,7 @@ pub(crate) fn of_suite(view: &View<'_>) -> Figure {
 /// Draws a figure of this kind.
 pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
     let quantity = Quantity::find(&figure.y)?;
-    let cells = view.chosen(figure);
-    if cells.is_empty() {
-        return Err("no case is what it asks for".into());
-    }
+    let cells = view.asked(figure)?;
     let layouts = Layout::all(view, figure, &cells);
     let values: Vec<f64> = cells
         .iter()

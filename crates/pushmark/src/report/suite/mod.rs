@@ -22,6 +22,7 @@ mod drawn;
 mod ended;
 mod grid;
 mod matrix;
+mod multiples;
 mod page;
 mod panels;
 mod place;

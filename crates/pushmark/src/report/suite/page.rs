@@ -32,7 +32,11 @@ pub(crate) fn html(view: &View<'_>, entries: &[Entry]) -> Markup {
                     @if !view.suite.analysis.is_empty() { p.s.analysis { (view.suite.analysis) } }
                     section.part { h2 { "All cases" } @for entry in matrices { (entry.html(view)) } }
                     @if !figures.is_empty() {
-                        section.part { h2 { "Figures" } div.stack { @for entry in figures { (entry.html(view)) } } }
+                        section.part {
+                            h2 { "Figures" }
+                            @if let Some(said) = says::limit::of_suite(view) { p.s.all { (said) } }
+                            div.stack { @for entry in figures { (entry.html(view)) } }
+                        }
                     }
                     (published::section(view, &entries.iter().map(|e| &e.figure).collect::<Vec<_>>()))
                     (then_and_now(view))

@@ -7,6 +7,7 @@ use pushmark_model::suite::{Axis, Figure};
 use super::cells::Fate;
 use super::cells::{Cell, View, fate_of};
 use super::grid;
+use super::places::titled;
 
 /// The panels of a figure, row by row; a place that no cell has is kept.
 pub(crate) struct Panels<'v, 'a> {
@@ -46,11 +47,12 @@ impl<'v, 'a> Panels<'v, 'a> {
                     .map(|value| {
                         let here =
                             mine.iter().copied().filter(|c| c.axis(&axis.name) == Some(value)).collect();
-                        (format!("{} {}", spaced(value), axis.label), here)
+                        (titled(value, &axis.label), here)
                     })
                     .collect(),
             };
-            Cells { title: key.into_iter().flatten().collect::<Vec<_>>().join(" · "), panels }
+            let parts = rows.iter().zip(key).filter_map(|(a, v)| Some(titled(v?, &a.label)));
+            Cells { title: parts.collect::<Vec<_>>().join(" · "), panels }
         };
         Panels { rows: keys.into_iter().map(of_key).collect() }
     }
@@ -78,7 +80,9 @@ pub(crate) fn empty(title: &str, cells: &[&Cell<'_>]) -> grid::Panel {
     let mut fates: Vec<Fate> = cells.iter().map(|c| c.fate()).collect();
     fates.sort();
     fates.dedup();
-    let worst = fates.last().copied();
+    // What came of a run says more than that another was not made.
+    let run = fates.iter().rfind(|f| !matches!(f, Fate::Refused | Fate::NotRun));
+    let worst = run.or(fates.last()).copied();
     let words = match worst {
         None => "no such case".to_owned(),
         Some(Fate::Valid | Fate::Incomplete) => String::new(),
@@ -101,11 +105,6 @@ pub(crate) fn drawn<'v, 'a>(
         let fate = fate_of(arm);
         fate.has_value() || fate == Fate::Died
     })
-}
-
-/// Digits in groups of three, as everywhere in the report.
-fn spaced(value: &str) -> String {
-    value.parse::<u64>().map_or_else(|_| value.to_owned(), |n| super::super::numbers::PAGE.count(n))
 }
 
 /// Axes on which all these cells agree: a name of one of them can leave them out.

@@ -58,6 +58,15 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     plain.or_else(time).or_else(rate).or_else(size)
 }
 
+/// A value where it stands alone: `5 000 clients`, `emit interval 10s`; a name needs no axis.
+pub(crate) fn titled(value: &str, label: &str) -> String {
+    match number(value) {
+        Some(_) if value.parse::<f64>().is_ok() => format!("{} {label}", super::matrix::number(value)),
+        Some(_) => format!("{label} {value}"),
+        None => value.to_string(),
+    }
+}
+
 /// `20k` where the axis has large round numbers, else grouped; with a unit as written.
 fn label(value: &str, number: f64, thousands: bool) -> String {
     match value.parse::<u64>() {

@@ -7,7 +7,7 @@ use pushmark_model::run::Delivery;
 use super::super::case::{ArmView, P, Percentile};
 use super::super::estimate::Estimate;
 use super::super::numbers::{PAGE, TimeUnit, byte_unit};
-use super::super::scale::{plain_tick, time_tick};
+use super::super::scale::{byte_tick, plain_tick, time_tick};
 
 /// A metric to be drawn.
 #[derive(Clone)]
@@ -167,10 +167,7 @@ impl Quantity {
     pub(crate) fn tick(&self, value: f64) -> String {
         match self.metric.unit {
             Unit::Micros => time_tick(value),
-            Unit::Bytes => {
-                let (by, name) = byte_unit(value);
-                format!("{}\u{a0}{name}", plain_tick(value / by))
-            }
+            Unit::Bytes => byte_tick(value),
             _ => plain_tick(value),
         }
     }

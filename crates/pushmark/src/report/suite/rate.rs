@@ -7,51 +7,44 @@ use pushmark_model::run::{Flood, FloodInterval};
 use pushmark_model::suite::Figure;
 
 use super::super::case::ArmView;
-use super::super::figure::{FULL, both};
 use super::super::numbers::PAGE;
 use super::super::scale::plain_tick;
 use super::super::table::{Cell as Field, Table};
-use super::cells::{Cell, View, fate_of, reason_of};
-use super::drawn::{Body, Drawn};
+use super::cells::{Cell, View};
+use super::drawn::Drawn;
 use super::ended;
-use super::grid::{Axis, Grid, Line, Panel, Row};
-use super::panels::{Panels, alike, drawn, empty};
+use super::grid::{Axis, Line, Panel};
+use super::multiples;
+use super::panels::{alike, drawn};
+
+/// Cases whose crowds are told one by one; of more, the largest and the least.
+const TOLD: usize = 4;
 
 /// Draws a figure of this kind.
 pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
-    let cells = view.chosen(figure);
-    if cells.is_empty() {
-        return Err("no case is what it asks for".into());
-    }
-    let panels = Panels::of(view, figure, &cells);
-    let rows = panels
-        .rows
-        .iter()
-        .map(|row| Row {
-            title: row.title.clone(),
-            panels: row.panels.iter().map(|(title, cells)| panel(title, cells)).collect(),
-        })
-        .collect();
     let plain = |name: &str, tick: Box<dyn Fn(f64) -> String>| Axis {
         name: name.to_owned(),
         log: false,
-        binary: false,
+        bytes: false,
         tick,
     };
-    let grid = Grid {
-        id: figure.id.clone(),
-        x: plain("seconds since the flood began →", Box::new(|v| PAGE.fixed(v, 0))),
-        y: plain("↑ new connections an interval", Box::new(plain_tick)),
-        rows,
-    };
-    if grid.is_empty() {
-        return Err("no case of it is a flood with a whole interval".into());
-    }
-    let (wide, narrow) = both(FULL, |size| grid.draw(size));
+    let axes = (
+        plain("seconds since the flood began →", Box::new(|v| PAGE.fixed(v, 0))),
+        plain("↑ new connections an interval", Box::new(plain_tick)),
+    );
+    let nothing = "no case of it is a flood with a whole interval";
+    let body = multiples::grid(view, figure, axes, &fill, nothing)?;
+    let cells = view.chosen(figure);
+    let parts = vec!["whole intervals; grey: offered".to_owned()];
     Ok(Drawn {
         says: sentences(view, &cells),
-        caption: caption(view, figure),
-        body: Body::Drawing { wide, narrow },
+        caption: multiples::caption(
+            view,
+            figure,
+            parts,
+            "the mean of the starts that lived through an interval",
+        ),
+        body,
         table: table(view, &cells),
     })
 }
@@ -75,11 +68,15 @@ fn curve(floods: &[&Flood]) -> Vec<(f64, f64, f64)> {
             |of: fn(&FloodInterval) -> u64| all.iter().map(|i| of(i) as f64).sum::<f64>() / all.len() as f64;
         Some((middle, mean(|i| i.offered), mean(|i| i.established)))
     };
-    (0..longest).map_while(at).collect()
+    let mut curve: Vec<(f64, f64, f64)> = (0..longest).map_while(at).collect();
+    // A flood waits a while after its last offer; what then came of nobody is no part of it.
+    while curve.last().is_some_and(|(_, offered, established)| *offered + *established == 0.0) {
+        curve.pop();
+    }
+    curve
 }
 
-fn panel(title: &str, cells: &[&Cell<'_>]) -> Panel {
-    let mut panel = empty(title, cells);
+fn fill(panel: &mut Panel, cells: &[&Cell<'_>]) {
     for (cell, arm) in drawn(cells) {
         let curve = curve(&floods(arm));
         if curve.is_empty() {
@@ -93,17 +90,9 @@ fn panel(title: &str, cells: &[&Cell<'_>]) -> Panel {
                 title: format!("offered; {}", cell.case.id),
             });
         }
-        panel.lines.push(Line {
-            points: curve.iter().map(|p| (p.0, p.2)).collect(),
-            mark: Some(arm.mark),
-            name: arm.transport.name().to_owned(),
-            title: format!("{}; {}, {}, n = {}", cell.case.id, arm.transport, arm.state.name(), arm.n()),
-        });
+        let established = curve.iter().map(|p| (p.0, p.2)).collect();
+        panel.lines.push(multiples::line(cell, arm, established));
     }
-    if panel.lines.is_empty() && panel.words.is_empty() {
-        panel.words = "– not a flood".into();
-    }
-    panel
 }
 
 fn mean(values: impl Iterator<Item = u64>) -> Option<f64> {
@@ -121,37 +110,32 @@ fn sentences(view: &View<'_>, cells: &[&Cell<'_>]) -> Vec<String> {
             floods.iter().filter_map(|f| f.limits.first()).map(|l| l.kind.as_str()).collect();
         limits.sort_unstable();
         limits.dedup();
-        let limit = if limits.is_empty() { "no limit shows".to_owned() } else { limits.join(" or ") };
+        let limit = match limits.as_slice() {
+            [] => "no limit shows".to_owned(),
+            ["asked"] => "all that were asked".to_owned(),
+            some => some.join(" or "),
+        };
         let knee = mean(floods.iter().filter_map(|f| f.declined_from));
         let knee = knee.map_or(String::new(), |n| format!(", slower from {}", PAGE.count(n as u64)));
         let who = cell.words(view.suite, &alike(view, cells));
-        held.push((most, format!("{who} {} ({}{knee})", PAGE.count(most as u64), limit.replace('_', " "))));
+        held.push((most, format!("{who}: {} ({}{knee})", PAGE.count(most as u64), limit.replace('_', " "))));
     }
     held.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut out = Vec::new();
-    if !held.is_empty() {
-        let list: Vec<String> = held.into_iter().map(|h| h.1).collect();
-        out.push(format!("Held at once: {}.", list.join("; ")));
+    let list = |held: &[(f64, String)]| held.iter().map(|h| h.1.as_str()).collect::<Vec<_>>().join("; ");
+    match held.as_slice() {
+        [] => {}
+        [most, .., least] if held.len() > TOLD => {
+            out.push(format!("Held at once: most {}; fewest {}.", most.1, least.1));
+        }
+        few => out.push(format!("Held at once: {}.", list(few))),
     }
     out.extend(ended::says(view, cells));
     out
 }
 
-fn caption(view: &View<'_>, figure: &Figure) -> String {
-    let mut parts = vec!["whole intervals; grey: offered".to_owned()];
-    parts.push(match view.starts() {
-        Some((1, 1)) => "one start a case".into(),
-        _ => "the mean of the starts that lived through an interval".into(),
-    });
-    parts.extend(figure.note.as_ref().map(|n| n.trim_end_matches('.').to_owned()));
-    parts.join("; ")
-}
-
 fn table(view: &View<'_>, cells: &[&Cell<'_>]) -> Table {
-    let mut heads: Vec<(&str, &str)> =
-        view.suite.axes.iter().map(|a| (a.label.as_str(), a.name.as_str())).collect();
-    heads.extend([
-        ("transport", "transport"),
+    let columns = [
         ("offered", "offered"),
         ("established", "established"),
         ("held at once", "connected_max"),
@@ -160,50 +144,27 @@ fn table(view: &View<'_>, cells: &[&Cell<'_>]) -> Table {
         ("declines from", "declined_from"),
         ("ended", "end"),
         ("limit", "limit"),
-        ("verdict", "verdict"),
-        ("reason", "reason"),
-        ("n", "n"),
-    ]);
-    let mut table = Table::new(&heads);
-    for cell in cells {
-        let axes = || -> Vec<Field> {
-            view.suite.axes.iter().map(|a| Field::text(cell.axis(&a.name).unwrap_or("–"))).collect()
-        };
-        if cell.arms().is_empty() {
-            let mut row = axes();
-            row.extend((0..9).map(|_| Field::absent()));
-            row.extend([Field::text(cell.fate().name()), Field::text(cell.reason()), Field::count(0)]);
-            table.push(row);
-        }
-        for arm in cell.arms() {
-            let floods = floods(arm);
-            let of = |value: fn(&Flood) -> Option<u64>| {
-                Field::number(mean(floods.iter().filter_map(|f| value(f))))
-            };
-            let words = |mut all: Vec<&str>| {
-                all.sort_unstable();
-                all.dedup();
-                Field::text(all.join(", "))
-            };
-            let mut row = axes();
-            row.push(Field::text(arm.transport.name()));
-            row.extend([
-                of(|f| Some(f.offered)),
-                of(|f| Some(f.established)),
-                of(|f| Some(f.connected_max)),
-                of(|f| f.served_max),
-                of(|f| f.counted_max),
-                of(|f| f.declined_from),
-                words(floods.iter().map(|f| f.end.name()).collect()),
-                words(floods.iter().flat_map(|f| &f.limits).map(|l| l.kind.as_str()).collect()),
-            ]);
-            row.push(Field::text(fate_of(arm).name()));
-            row.push(Field::text(reason_of(arm)));
-            row.push(Field::count(arm.n() as u64));
-            table.push(row);
-        }
-    }
-    table
+    ];
+    let words = |mut all: Vec<&str>| {
+        all.sort_unstable();
+        all.dedup();
+        Field::text(all.join(", "))
+    };
+    multiples::table(view, cells, &columns, |_, arm| {
+        let floods = floods(arm);
+        let of =
+            |value: fn(&Flood) -> Option<u64>| Field::number(mean(floods.iter().filter_map(|f| value(f))));
+        vec![
+            of(|f| Some(f.offered)),
+            of(|f| Some(f.established)),
+            of(|f| Some(f.connected_max)),
+            of(|f| f.served_max),
+            of(|f| f.counted_max),
+            of(|f| f.declined_from),
+            words(floods.iter().map(|f| f.end.name()).collect()),
+            words(floods.iter().flat_map(|f| &f.limits).map(|l| l.kind.as_str()).collect()),
+        ]
+    })
 }
 
 #[cfg(test)]
@@ -243,5 +204,8 @@ mod tests {
         let curve = curve(&[&a, &b]);
         assert_eq!(curve, [(2.0, 200.0, 200.0), (6.0, 200.0, 190.0), (10.0, 200.0, 100.0)]);
         assert!(super::curve(&[]).is_empty());
+        let mut waits = flood(&[200, 0, 0], 4_000_000);
+        waits.intervals[1..].iter_mut().for_each(|i| i.offered = 0);
+        assert_eq!(super::curve(&[&waits]), [(2.0, 200.0, 200.0)], "what follows the last offer is left out");
     }
 }

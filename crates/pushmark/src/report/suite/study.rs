@@ -11,7 +11,7 @@ use super::answers;
 use super::cells::{Cell, Fate, View, fate_of, reason_of};
 use super::drawn::{Body, Entry, verdicts};
 use super::page::scale;
-use super::printed;
+use super::{printed, says};
 
 /// A suite of a study, and what is kept of it.
 #[derive(Clone, Debug)]
@@ -92,6 +92,9 @@ fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
     };
     let view = View::new(expanded, runs);
     set_up(out, &view, folder);
+    if let Some(said) = says::limit::of_suite(&view) {
+        let _ = writeln!(out, "{said}\n");
+    }
     figures(page, &view, number);
     printed::table(&mut page.text, &view);
     crashes(&mut page.text, &view);

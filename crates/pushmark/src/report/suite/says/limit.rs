@@ -23,8 +23,35 @@ fn share(cell: &Cell<'_>, arm: &ArmView<'_>) -> Option<f64> {
     Some(arm.estimate(used, false)?.value / cores.max(1) as f64)
 }
 
-/// The sentence; `None` where nothing is known of either side.
+/// What is said once for all cells of a suite; `None` where nothing is known of either side.
+pub(crate) fn of_suite(view: &View<'_>) -> Option<String> {
+    let cells: Vec<&Cell<'_>> = view.cells.iter().collect();
+    match found(view, &cells) {
+        Found::Limits(said) => Some(said),
+        Found::None => Some("In no cell was the server's CPU full or our generator busy: the limit, if there is one, lies elsewhere.".into()),
+        Found::Unknown => None,
+    }
+}
+
+/// What a figure's cells add to that: limits of theirs that are not those of all.
 pub(super) fn sentence(view: &View<'_>, cells: &[&Cell<'_>]) -> Option<String> {
+    match found(view, cells) {
+        Found::Limits(said) => Some(said).filter(|said| Some(said) != of_suite(view).as_ref()),
+        Found::None | Found::Unknown => None,
+    }
+}
+
+/// What was used up in some cells.
+enum Found {
+    /// In a sentence or more.
+    Limits(String),
+    /// Nothing, by figures that are there.
+    None,
+    /// No figure of either side.
+    Unknown,
+}
+
+fn found(view: &View<'_>, cells: &[&Cell<'_>]) -> Found {
     let arms = |cell: &&Cell<'_>| cell.arms().iter().any(|a| fate_of(a).has_value());
     let measured: Vec<&&Cell<'_>> = cells.iter().filter(|c| arms(c)).collect();
     let ended = cells
@@ -66,7 +93,7 @@ pub(super) fn sentence(view: &View<'_>, cells: &[&Cell<'_>]) -> Option<String> {
         said.push(format!("our generator was busy in {}: the limit there may be ours", count(busy)));
     }
     if said.is_empty() {
-        return (known > 0).then(|| "In no cell was the server's CPU full or our generator busy: the limit, if there is one, lies elsewhere.".into());
+        return if known > 0 { Found::None } else { Found::Unknown };
     }
-    Some(said.into_iter().map(|s| format!("{}.", words::capital(&s))).collect::<Vec<_>>().join(" "))
+    Found::Limits(said.into_iter().map(|s| format!("{}.", words::capital(&s))).collect::<Vec<_>>().join(" "))
 }

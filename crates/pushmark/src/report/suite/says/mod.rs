@@ -2,7 +2,7 @@
 //! sentence, doubt in the same sentence; a difference is named only where the bars allow it.
 
 pub(crate) mod knee;
-mod limit;
+pub(crate) mod limit;
 mod order;
 
 use pushmark_model::suite::Figure;
