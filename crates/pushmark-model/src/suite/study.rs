@@ -16,6 +16,9 @@ pub struct Study {
     /// What it asked, in a sentence or two.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub asked: String,
+    /// What this suite asks that the study did not; a suite that repeats it has none.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub adds: String,
     /// How it was set up, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub then: Vec<String>,
@@ -38,10 +41,10 @@ pub struct Question {
     pub ask: String,
     /// The rule.
     pub answer_by: AnswerBy,
-    /// The metric that `compare`, `cores` and `ceiling` read.
+    /// The metric that `compare`, `cores` and `knee` read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metric: Option<String>,
-    /// The axis whose values are held against one another.
+    /// The axis whose values are held against one another; for `knee` the one that lines run along.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub axis: Option<String>,
     /// The values of that axis, in the order in which the answer names them; none: all of them.
@@ -50,6 +53,12 @@ pub struct Question {
     /// Axis → the values looked at; an axis not named: all of them.
     #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty", default)]
     pub only: BTreeMap<String, Vec<String>>,
+    /// For `compare`: what the study printed for the first value, as a multiple of the second's.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ratio: Option<f64>,
+    /// For `knee`: where the study's line bends, on that axis.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub knee: Option<f64>,
     /// What the study answered, in our words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub published: Option<String>,
@@ -68,6 +77,11 @@ pub enum AnswerBy {
     Cores,
     /// Whether the answers a second come near what the clients could ask, and who was busy.
     Ceiling,
+    /// Where the metric bends along the axis, a line for each setting of the others; without an
+    /// axis the metric is that place itself.
+    Knee,
+    /// How the floods of each value ended, and which limit was met.
+    Ended,
 }
 
 /// A variable of a study's test plan.

@@ -1,11 +1,16 @@
-//! Research questions answered from data, by four rules. An answer names how many cells it rests
+//! Research questions answered from data, by a few rules. An answer names how many cells it rests
 //! on; where there are none it says so, and nothing is concluded.
+
+mod bend;
+mod ending;
 
 use pushmark_model::suite::{AnswerBy, Question};
 
+use super::super::case::ArmView;
 use super::super::numbers::PAGE;
 use super::super::words;
 use super::cells::{Cell, Fate, View};
+use super::published::ALIKE;
 use super::quantity::Quantity;
 
 /// Below so many CPUs nothing can be said about using several.
@@ -31,7 +36,21 @@ pub(super) fn answer(view: &View<'_>, question: &Question) -> String {
             )
         }
         AnswerBy::Ceiling => ceiling(view, question),
+        AnswerBy::Knee => match question.metric.as_deref().map(Quantity::find) {
+            Some(Ok(quantity)) => bend::answer(view, question, &quantity),
+            Some(Err(trouble)) => format!("{trouble}."),
+            None => "The suite does not say what bends.".into(),
+        },
+        AnswerBy::Ended => ending::answer(view, question),
     }
+}
+
+/// The arm whose figures stand for a cell. A flood is meant to end its server: its figures hold.
+fn shown<'v, 'a>(cell: &'v Cell<'a>) -> Option<&'v ArmView<'a>> {
+    let arm = cell.arms().first()?;
+    let flood = || arm.starts.iter().any(|a| a.flood.is_some());
+    let fate = cell.fate();
+    (fate.has_value() || fate == Fate::Died && flood()).then_some(arm)
 }
 
 fn chosen<'v, 'a>(view: &'v View<'a>, question: &Question) -> Vec<&'v Cell<'a>> {
@@ -54,10 +73,7 @@ fn compare(view: &View<'_>, question: &Question) -> String {
         Ok(quantity) => quantity,
         Err(trouble) => return format!("{trouble}."),
     };
-    let value = |cell: &Cell<'_>| {
-        let arm = cell.arms().first().filter(|_| cell.fate().has_value())?;
-        Some(quantity.read(arm).estimate()?.value)
-    };
+    let value = |cell: &Cell<'_>| Some(quantity.read(shown(cell)?).estimate()?.value);
     let cells = chosen(view, question);
     let mut ratios: Vec<f64> = Vec::new();
     for first in cells.iter().filter(|c| c.axis(axis) == Some(a)) {
@@ -72,23 +88,53 @@ fn compare(view: &View<'_>, question: &Question) -> String {
             ratios.push(x / y);
         }
     }
-    ratios_in_words(&mut ratios, a, b, quantity.about())
+    let said = ratios_in_words(&mut ratios, a, b, &quantity.words().0);
+    match question.ratio.zip(middle(&ratios)) {
+        Some((printed, ours)) => format!("{said} {}", beside(printed, ours)),
+        None => said,
+    }
+}
+
+/// The median of sorted ratios; of an even number the geometric mean of both.
+fn middle(ratios: &[f64]) -> Option<f64> {
+    let n = ratios.len();
+    let upper = ratios.get(n / 2)?;
+    Some(if n % 2 == 1 { *upper } else { (ratios[n / 2 - 1] * upper).sqrt() })
+}
+
+/// A printed ratio judged: order first, then whether it is about as large.
+fn beside(printed: f64, ours: f64) -> String {
+    let times = |r: f64| PAGE.three(r);
+    if (printed > 1.0) != (ours > 1.0) {
+        return format!("The published ratio is {}: the order is the other way round here.", times(printed));
+    }
+    let alike = printed.max(ours) / printed.min(ours) <= ALIKE;
+    let verdict = match (alike, ours > printed) {
+        (true, _) => "order and ratio agree",
+        (false, true) => "the order agrees, the ratio is larger here",
+        (false, false) => "the order agrees, the ratio is smaller here",
+    };
+    format!("The published ratio is {}: {verdict}.", times(printed))
 }
 
 fn ratios_in_words(ratios: &mut [f64], a: &str, b: &str, about: &str) -> String {
     ratios.sort_by(f64::total_cmp);
-    let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
+    let (Some(least), Some(most), Some(middle)) = (ratios.first(), ratios.last(), middle(ratios)) else {
         return format!(
             "No pair of {a} and {b} that differ in nothing else was measured: there is no answer yet."
         );
     };
     let n = ratios.len();
-    let middle = if n % 2 == 1 { ratios[n / 2] } else { (ratios[n / 2 - 1] * ratios[n / 2]).sqrt() };
     let higher = ratios.iter().filter(|r| **r > 1.0).count();
+    if n == 1 {
+        return format!(
+            "In the one pair that was measured it is {} {b}'s with {a} ({about}).",
+            PAGE.ratio(middle)
+        );
+    }
     format!(
-        "{} ({about}) is higher for {a} than for {b} in {higher} of {}; the median ratio is {} ({} to {}).",
-        "The figure",
-        words::plural(n, "pair"),
+        "{} is higher for {a} than for {b} in {higher} of {n} pairs; the median ratio is {} ({} to {}).",
+        words::capital(about),
         PAGE.three(middle),
         PAGE.three(*least),
         PAGE.three(*most)
@@ -168,7 +214,7 @@ mod tests {
         let said = ratios_in_words(&mut [4.0, 0.5, 2.0], "long-poll", "comet", "cores");
         assert_eq!(
             said,
-            "The figure (cores) is higher for long-poll than for comet in 2 of 3 pairs; the median ratio is 2.00 (0.500 to 4.00)."
+            "Cores is higher for long-poll than for comet in 2 of 3 pairs; the median ratio is 2.00 (0.500 to 4.00)."
         );
         assert!(ratios_in_words(&mut [], "a", "b", "c").contains("no answer yet"));
     }

@@ -80,6 +80,9 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
     let out = &mut page.text;
     let _ = writeln!(out, "## Suite `{}`\n\n{}\n", suite.name, suite.analysis);
+    if !suite.study.adds.is_empty() {
+        let _ = writeln!(out, "This suite is ours, not the study's. What it adds: {}\n", suite.study.adds);
+    }
     let kept = suite.kept.filter(|(_, _, runs)| !runs.is_empty());
     let Some((folder, expanded, runs)) = kept else {
         let _ = writeln!(

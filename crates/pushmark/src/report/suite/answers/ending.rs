@@ -1,0 +1,53 @@
+//! How floods ended: the word of each start, and the likeliest limit.
+
+use pushmark_model::run::Flood;
+use pushmark_model::suite::Question;
+
+use super::super::cells::View;
+use super::chosen;
+
+/// A sentence for each value of the axis.
+pub(super) fn answer(view: &View<'_>, question: &Question) -> String {
+    let Some(axis) = question.axis.as_ref().and_then(|name| view.axis(name)) else {
+        return "The suite does not say of what.".into();
+    };
+    let cells = chosen(view, question);
+    let values = axis.values.iter().filter(|v| question.values.is_empty() || question.values.contains(v));
+    let mut sentences = Vec::new();
+    for value in values {
+        let floods: Vec<&Flood> = cells
+            .iter()
+            .filter(|c| c.axis(&axis.name) == Some(value))
+            .flat_map(|c| c.arms())
+            .flat_map(|a| a.starts.iter().filter_map(|s| s.flood.as_ref()))
+            .collect();
+        if !floods.is_empty() {
+            sentences.push(format!("{value}: {}.", ends(&floods)));
+        }
+    }
+    if sentences.is_empty() { "No flood of it was run yet.".into() } else { sentences.join(" ") }
+}
+
+/// `the server died (heap) in 2 of 3`; what all share goes without a count.
+fn ends(floods: &[&Flood]) -> String {
+    let mut ends: Vec<(String, usize)> = Vec::new();
+    for flood in floods {
+        let limit = flood.limits.first();
+        let limit = limit.map_or("no limit shows".to_string(), |l| {
+            format!("{}{}", l.kind.replace('_', " "), if l.ours { ", which is ours" } else { "" })
+        });
+        let end = format!("{} ({limit})", flood.end.words());
+        match ends.iter_mut().find(|e| e.0 == end) {
+            Some(known) => known.1 += 1,
+            None => ends.push((end, 1)),
+        }
+    }
+    match ends.as_slice() {
+        [(end, _)] => end.clone(),
+        _ => {
+            let of = floods.len();
+            let each: Vec<String> = ends.iter().map(|(end, n)| format!("{end} in {n} of {of}")).collect();
+            each.join("; ")
+        }
+    }
+}
