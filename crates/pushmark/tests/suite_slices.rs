@@ -6,12 +6,13 @@ mod tool;
 use serde_json::Value;
 use tool::{Tool, arms, number, root};
 
-/// Runs one case of a suite, and gives its arms.
-fn slice(suite: &str, case: &str) -> Vec<Value> {
+/// Runs one case of a suite with this share of its crowd, and gives its arms.
+fn slice(suite: &str, case: &str, scale: f64) -> Vec<Value> {
     let tool = Tool::new();
     let file = root().join("suites").join(suite).with_extension("toml");
     let file = file.to_str().expect("a path");
-    let asked = ["suite", file, "--only", case, "--scale", "0.02", "--scale-time", "0.1", "-o", "out", "-q"];
+    let share = scale.to_string();
+    let asked = ["suite", file, "--only", case, "--scale", &share, "--scale-time", "0.1", "-o", "out", "-q"];
     let ended = tool.run(&asked);
     // Small crowds on a busy machine may be doubted or cross a threshold; they are measured all the same.
     assert!(matches!(ended.code, 0 | 6 | 99), "{ended:#?}");
@@ -21,7 +22,7 @@ fn slice(suite: &str, case: &str) -> Vec<Value> {
     assert!(tool.path("out/report.html").is_file(), "the suite's page");
     let run = tool.run_json(&format!("out/{}", folders[0]));
     assert_eq!((&run["case"]["suite"], &run["case"]["id"]), (&suite.into(), &case.into()));
-    assert_eq!(number(&run, "/case/scale"), 0.02);
+    assert_eq!(number(&run, "/case/scale"), scale);
     arms(&run).to_vec()
 }
 
@@ -36,7 +37,7 @@ fn heard(arm: &Value, transport: &str) {
 
 #[test]
 fn of_two_push_styles() {
-    let arms = slice("comet-today", "builtin-long-poll-1s-1000");
+    let arms = slice("comet-today", "builtin-long-poll-1s-1000", 0.02);
     let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
     heard(arm, "long-poll");
     assert_eq!(number(arm, "/long_poll/timeouts"), 0.0, "the plan's second assertion");
@@ -46,7 +47,7 @@ fn of_two_push_styles() {
 
 #[test]
 fn of_chat_rooms() {
-    let arms = slice("chat", "builtin-20-1000-3000");
+    let arms = slice("chat", "builtin-20-1000-3000", 0.1);
     let [requests, sockets] = &arms[..] else { panic!("two arms of {}", arms.len()) };
     heard(requests, "bayeux");
     heard(sockets, "bayeux-websocket");
@@ -54,7 +55,7 @@ fn of_chat_rooms() {
 
 #[test]
 fn of_a_feed_and_its_batches() {
-    let arms = slice("feed", "10ms-500-50");
+    let arms = slice("feed", "10ms-500-50", 0.02);
     let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
     heard(arm, "websocket");
     assert!(number(arm, "/ingest/published") > 0.0, "the feed alone is measured too");
