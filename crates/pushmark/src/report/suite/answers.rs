@@ -197,8 +197,16 @@ fn ceiling(view: &View<'_>, question: &Question) -> String {
         ours += usize::from(reached < NEAR_CEILING && busier);
     }
     let Some(least) = least else { return "No case of it was run yet.".into() };
+    let below = all - near;
+    let rest = match (below, ours) {
+        (0, _) => String::new(),
+        (_, 0) => format!(" In the other {below} they did not, and the generator was never the busier side."),
+        _ => format!(
+            " In {ours} of the other {below} the generator was busier than the server, and may have set it."
+        ),
+    };
     format!(
-        "In {near} of {} the clients got at least {} of the answers they could ask for, so the closed loop itself set the rate; the least was {}. In {ours} of the others the generator was busier than the server, and may have set it.",
+        "In {near} of {} the clients got at least {} of the answers they could ask for, so the closed loop itself set the rate; the least was {}.{rest}",
         words::plural(all, "case"),
         PAGE.percent(NEAR_CEILING),
         PAGE.percent(least)

@@ -81,7 +81,7 @@ fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
     let out = &mut page.text;
     let _ = writeln!(out, "## Suite `{}`\n\n{}\n", suite.name, suite.analysis);
     if !suite.study.adds.is_empty() {
-        let _ = writeln!(out, "This suite is ours, not the study's. What it adds: {}\n", suite.study.adds);
+        let _ = writeln!(out, "This suite is ours, not the study's. {}\n", suite.study.adds);
     }
     let kept = suite.kept.filter(|(_, _, runs)| !runs.is_empty());
     let Some((folder, expanded, runs)) = kept else {
@@ -115,8 +115,10 @@ fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
 /// The questions stand there before there is an answer.
 fn unanswered(out: &mut String, study: &Study) {
     for question in &study.questions {
-        let published = question.published.as_deref().unwrap_or("not asked.");
-        let _ = writeln!(out, "- {} The study: {published}", question.ask);
+        let _ = match &question.published {
+            Some(published) => writeln!(out, "- {} The study: {published}", question.ask),
+            None => writeln!(out, "- {} (Ours: the study did not ask.)", question.ask),
+        };
     }
     if !study.questions.is_empty() {
         out.push('\n');
