@@ -246,3 +246,15 @@ fn a_column_of_windows_is_named_in_words() {
         assert!(!shown.contains(name), "{name}");
     }
 }
+
+/// A flood's own page is titled by what was held, not by what those missed who had yet to come.
+#[test]
+fn the_title_of_a_flood_says_what_it_held() {
+    let (_, mut runs) = seconds::over_time(1);
+    let at = runs.iter().position(|f| f.run.name == "node-comet-1000").expect("a run of it");
+    runs[at].run.arms[0].delivery.as_mut().expect("a delivery").unserved = 500;
+    let page = pushmark::report::html(&runs[at..=at]);
+    let title = page.split("<title>").nth(1).and_then(|t| t.split("</title>").next()).expect("a title");
+    assert!(title.contains("stream held 2\u{202f}235 clients at once"), "{title}");
+    assert!(!title.contains("lost"), "{title}");
+}

@@ -71,6 +71,14 @@ pub struct Flood {
     pub intervals: Vec<FloodInterval>,
 }
 
+impl Flood {
+    /// The curve until the last offer or arrival: what was waited for after it is no part of a flood.
+    pub fn offering(&self) -> &[FloodInterval] {
+        let last = self.intervals.iter().rposition(|i| i.offered + i.established > 0);
+        &self.intervals[..last.map_or(0, |at| at + 1)]
+    }
+}
+
 /// A limit that a flood hit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FloodLimit {

@@ -16,7 +16,8 @@ pub(crate) fn title(case: &Case<'_>) -> String {
     if case.believed().next().is_none() {
         return "these figures are not the server's".into();
     }
-    let rules: [fn(&Case<'_>) -> Option<String>; 7] = [observed, died, nothing, costs, losses, ages, whole];
+    let rules: [fn(&Case<'_>) -> Option<String>; 8] =
+        [observed, died, flooded, nothing, costs, losses, ages, whole];
     let mut said: Vec<String> = Vec::new();
     for rule in rules {
         let Some(clause) = rule(case) else { continue };
@@ -47,6 +48,13 @@ fn died(case: &Case<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("the server died under {}", words::list(&names)))
 }
 
+/// How many clients the largest flood held.
+fn flooded(case: &Case<'_>) -> Option<String> {
+    let held = |a: &ArmView<'_>| a.starts.iter().filter_map(|s| Some(s.flood.as_ref()?.connected_max)).max();
+    let (arm, most) = case.believed().filter_map(|a| Some((a, held(a)?))).max_by_key(|h| h.1)?;
+    Some(format!("{} held {} clients at once", named(arm), PAGE.count(most)))
+}
+
 fn nothing(case: &Case<'_>) -> Option<String> {
     let published = case.believed().any(|a| a.total(|d| d.intended).is_some());
     let intended: u64 = case.believed().filter_map(|a| a.total(|d| d.intended)).sum();
@@ -75,7 +83,11 @@ fn costs(case: &Case<'_>) -> Option<String> {
         .then(|| format!("{} costs {} a push", named(asker), PAGE.ratio(ratio)))
 }
 
+/// In a flood most of what was intended is for clients that had not come yet: no loss.
 fn losses(case: &Case<'_>) -> Option<String> {
+    if flooded(case).is_some() {
+        return None;
+    }
     let clients = |a: &ArmView<'_>| -> u64 { a.starts.iter().map(|s| s.connections.lost).sum() };
     let worst =
         case.believed().filter(|a| a.outcome != Outcome::Died).max_by_key(|a| (clients(a), lost(a)))?;

@@ -96,7 +96,7 @@ fn grown(arm: &ArmView<'_>) -> Vec<Line> {
 
 fn rates(arm: &ArmView<'_>) -> Vec<Line> {
     let Some(flood) = flood(arm) else { return Vec::new() };
-    let whole = flood.intervals.iter().filter(|i| i.length_us == flood.interval_us);
+    let whole = flood.offering().iter().filter(|i| i.length_us == flood.interval_us);
     let of = |value: fn(&FloodInterval) -> u64| {
         whole.clone().map(|i| ((i.start_us + i.length_us / 2) as f64 / 1e6, value(i) as f64)).collect()
     };

@@ -56,7 +56,7 @@ fn floods<'a>(arm: &ArmView<'a>) -> Vec<&'a Flood> {
 /// An interval's middle, what was offered in it, what was established: the mean of those starts
 /// that lived through all of it.
 fn curve(floods: &[&Flood]) -> Vec<(f64, f64, f64)> {
-    let longest = floods.iter().map(|f| f.intervals.len()).max().unwrap_or(0);
+    let longest = floods.iter().map(|f| f.offering().len()).max().unwrap_or(0);
     let at = |n: usize| {
         let all: Vec<&FloodInterval> = floods
             .iter()
@@ -68,12 +68,7 @@ fn curve(floods: &[&Flood]) -> Vec<(f64, f64, f64)> {
             |of: fn(&FloodInterval) -> u64| all.iter().map(|i| of(i) as f64).sum::<f64>() / all.len() as f64;
         Some((middle, mean(|i| i.offered), mean(|i| i.established)))
     };
-    let mut curve: Vec<(f64, f64, f64)> = (0..longest).map_while(at).collect();
-    // A flood waits a while after its last offer; what then came of nobody is no part of it.
-    while curve.last().is_some_and(|(_, offered, established)| *offered + *established == 0.0) {
-        curve.pop();
-    }
-    curve
+    (0..longest).map_while(at).collect()
 }
 
 fn fill(panel: &mut Panel, cells: &[&Cell<'_>]) {
