@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::shell;
 
-/// Keys of `suite.json` that say which suite it is.
-const SAME: [&str; 5] = ["name", "text", "seed", "scale", "scale_time"];
+/// Keys of `suite.json` that say which suite it is, beside what of its text is measured.
+const SAME: [&str; 4] = ["name", "seed", "scale", "scale_time"];
 
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let [from, to] = arguments else {
@@ -44,6 +44,9 @@ fn keep(from: &Path, to: &Path) -> anyhow::Result<Done> {
         if let Some(key) = SAME.into_iter().find(|key| before.get(key) != clean.get(key)) {
             bail!("{} holds another suite: its {key} differs", to.display());
         }
+        if measured(&before) != measured(&clean) {
+            bail!("{} holds another suite: its text measures something else", to.display());
+        }
     }
     fs::create_dir_all(to).with_context(|| to.display().to_string())?;
     let mut there = runs(to)?;
@@ -72,6 +75,14 @@ fn keep(from: &Path, to: &Path) -> anyhow::Result<Done> {
     fs::write(to.join("suite.json"), serde_json::to_string_pretty(&names.without(suite))? + "\n")?;
     done.all = there.len();
     Ok(done)
+}
+
+/// The text of a suite without what is said about it and drawn of it: that may be mended.
+fn measured(suite: &Value) -> toml::Table {
+    let mut table: toml::Table =
+        suite["text"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+    table.retain(|key, _| !["analysis", "study", "figures"].contains(&key));
+    table
 }
 
 /// Whole runs of a suite's folder, by case and start. Those that were interrupted are not kept.
@@ -171,7 +182,7 @@ mod tests {
         let parent = std::env::temp_dir().join(format!("xtask-record-{}", std::process::id()));
         let (from, to) = (parent.join("results"), parent.join("record"));
         fs::create_dir_all(&from).unwrap();
-        fs::write(from.join("suite.json"), r#"{"name": "s", "text": "t", "repeat": 1}"#).unwrap();
+        fs::write(from.join("suite.json"), r#"{"name": "s", "text": "seed = 1", "repeat": 1}"#).unwrap();
         run(&from, "1-a", "a", false);
         run(&from, "2-b", "b", true);
         run(&from, ".3-c.7.partial", "c", false);
@@ -189,8 +200,8 @@ mod tests {
         assert_eq!(names(&to), ["4-b", "5-a", "suite.json"]);
         assert_eq!(keep(&from, &to).unwrap(), Done { all: 2, new: 0, replaced: 0 });
 
-        fs::write(from.join("suite.json"), r#"{"name": "s", "text": "other"}"#).unwrap();
-        assert!(keep(&from, &to).unwrap_err().to_string().contains("its text differs"));
+        fs::write(from.join("suite.json"), r#"{"name": "s", "text": "seed = 2"}"#).unwrap();
+        assert!(keep(&from, &to).unwrap_err().to_string().contains("measures something else"));
         fs::remove_dir_all(&parent).unwrap();
     }
 }

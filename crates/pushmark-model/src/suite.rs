@@ -57,6 +57,16 @@ pub struct Suite {
     pub text: String,
 }
 
+impl Suite {
+    /// What of its text decides what is measured: all but what is said about it and drawn of it,
+    /// which may be mended while its cases come in.
+    pub fn measured(&self) -> toml::Table {
+        let mut table: toml::Table = self.text.parse().unwrap_or_default();
+        table.retain(|key, _| !["analysis", "study", "figures"].contains(&key));
+        table
+    }
+}
+
 /// One thing that is varied.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {

@@ -130,7 +130,7 @@ fn more_repeats_go_on_where_fewer_ended_and_another_suite_does_not() {
     suite(&["--resume", "--scale", "0.5"]).expect(2).says(&["another suite", "--scale 1, here 0.5"]);
     suite(&["--resume", "--seed", "7"]).expect(2).says(&["seed     there 42, here 7"]);
     tool.write("tiny.toml", &TINY.replace("20/s", "30/s"));
-    suite(&["--resume"]).expect(2).says(&["differs from its suite.toml from line 7 on"]);
+    suite(&["--resume"]).expect(2).says(&["differs from its suite.toml in `scenario`"]);
     assert_eq!(kept(&tool, "out"), second, "nothing was touched");
 }
 

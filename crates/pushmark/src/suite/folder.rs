@@ -2,7 +2,7 @@
 //! are renamed into it when they are whole, so a process that was killed leaves at most one
 //! hidden draft; the folder is locked while a process runs the suite.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -91,6 +91,7 @@ impl Folder {
         }
         if kept != *suite {
             folder.write_suite(suite)?;
+            folder.write(TOML, suite.text.as_bytes())?;
         }
         Ok((folder, unusable))
     }
@@ -176,13 +177,10 @@ fn differs(kept: &Suite, asked: &Suite) -> Option<String> {
     if kept.name != asked.name {
         lines.push(format!("  name     there {:?}, here {:?}", kept.name, asked.name));
     }
-    if kept.text != asked.text {
-        let (mut before, mut after) = (kept.text.lines(), asked.text.lines());
-        let line = (1..).find(|_| {
-            let (a, b) = (before.next(), after.next());
-            a != b || a.is_none()
-        });
-        lines.push(format!("  file     differs from its suite.toml from line {} on", line.unwrap_or(1)));
+    let (there, here) = (kept.measured(), asked.measured());
+    let keys: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    for key in keys.into_iter().filter(|key| there.get(*key) != here.get(*key)) {
+        lines.push(format!("  file     differs from its suite.toml in `{key}`"));
     }
     if kept.seed != asked.seed {
         lines.push(format!("  seed     there {}, here {}: --seed {0}", kept.seed, asked.seed));

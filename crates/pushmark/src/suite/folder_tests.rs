@@ -13,7 +13,7 @@ fn suite(cases: &[&str]) -> Suite {
         repeat: 2,
         scale: 1.0,
         scale_time: 1.0,
-        text: "a\nb\n".to_owned(),
+        text: "scenario.seed = 1\nfigures = [1]".to_owned(),
         cases: cases.iter().map(case).collect(),
         ..Suite::default()
     }
@@ -65,12 +65,13 @@ fn whole_runs_are_done_and_interrupted_ones_are_not() {
 fn what_differs_is_named() {
     let kept = suite(&["a"]);
     assert_eq!(differs(&kept, &kept), None);
-    let asked = Suite { text: "a\nc\n".into(), seed: 5, scale: 0.1, ..kept.clone() };
-    let text = differs(&kept, &asked).unwrap();
-    for part in ["from line 2 on", "there 0, here 5: --seed 0", "--scale 1, here 0.1"] {
-        assert!(text.contains(part), "{part}: {text}");
+    let text = |text: &str| Suite { text: text.to_owned(), ..kept.clone() };
+    let asked = Suite { seed: 5, scale: 0.1, ..text("order = 'random'\nscenario.seed = 2") };
+    let told = differs(&kept, &asked).unwrap();
+    for part in ["in `order`", "in `scenario`", "there 0, here 5: --seed 0", "--scale 1, here 0.1"] {
+        assert!(told.contains(part), "{part}: {told}");
     }
-    assert!(differs(&kept, &Suite { text: "a\nb".into(), ..kept.clone() }).is_some());
+    assert_eq!(differs(&kept, &text("# Mended.\nscenario.seed = 1\nstudy.number = 1")), None);
     assert!(differs(&kept, &Suite { scale_time: 0.5, ..kept.clone() }).is_some());
 }
 
