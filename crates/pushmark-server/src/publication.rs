@@ -55,6 +55,16 @@ impl Publication {
         Publication { channel, name, cursor, payload, json, stamp, told: AtomicU64::new(0) }
     }
 
+    /// The same with another first byte, a digit or letter still: text stays text.
+    pub(crate) fn corrupted(&self) -> Publication {
+        let mut payload = self.payload.clone();
+        if let Some(first) = payload.first_mut() {
+            *first = if *first == b'x' { b'y' } else { b'x' };
+        }
+        let message = Message { payload, json: false };
+        Publication::new(self.channel, Arc::clone(&self.name), self.cursor, message)
+    }
+
     /// The next instrumented request's place among those that hear it, from 1.
     pub(crate) fn next_place(&self) -> u64 {
         self.told.fetch_add(1, Relaxed) + 1

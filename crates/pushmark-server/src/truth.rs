@@ -43,6 +43,8 @@ pub(crate) struct Line {
     pub(crate) in_flight: u64,
     /// Long polls without a cursor between two requests: they missed it.
     pub(crate) deaf: u64,
+    /// Deliveries made with another first byte, by fault.
+    pub(crate) corrupted: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +140,7 @@ impl Truth {
             line.listening += theirs.listening;
             line.in_flight += theirs.in_flight;
             line.deaf += theirs.deaf;
+            line.corrupted += theirs.corrupted;
         }
         self.deliveries.extend(other.deliveries);
         self.connections.extend(other.connections);
@@ -155,7 +158,7 @@ impl Truth {
         )?;
         writeln!(
             out,
-            "# publication,cursor,channel,sequence,due_us,sent_us,subscribers,written,dropped,duplicated,swapped,truncated,overflowed,listening,in_flight,deaf"
+            "# publication,cursor,channel,sequence,due_us,sent_us,subscribers,written,dropped,duplicated,swapped,truncated,overflowed,listening,in_flight,deaf,corrupted"
         )?;
         writeln!(out, "# connection,ordinal,peer,transport")?;
         writeln!(out, "# delivery,channel,sequence,connection,write_us")?;
@@ -164,7 +167,7 @@ impl Truth {
             let (sequence, due_us, sent_us) = stamp_fields(line);
             writeln!(
                 out,
-                "publication,{},{},{sequence},{due_us},{sent_us},{},{},{},{},{},{},{},{},{},{}",
+                "publication,{},{},{sequence},{due_us},{sent_us},{},{},{},{},{},{},{},{},{},{},{}",
                 index + 1,
                 name(channels, line),
                 line.subscribers,
@@ -177,6 +180,7 @@ impl Truth {
                 line.listening,
                 line.in_flight,
                 line.deaf,
+                line.corrupted,
             )?;
         }
         for (ordinal, peer, transport) in &self.connections {
@@ -198,6 +202,7 @@ impl Truth {
             ("duplicated", total(|line| line.duplicated)),
             ("swapped", total(|line| line.swapped)),
             ("truncated", total(|line| line.truncated)),
+            ("corrupted", total(|line| line.corrupted)),
             ("overflowed", total(|line| line.overflowed)),
             ("missed_deaf", total(|line| line.deaf)),
         ] {

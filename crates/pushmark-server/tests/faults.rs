@@ -95,6 +95,22 @@ fn one_in_n_deliveries_lacks_its_stamp() {
 }
 
 #[test]
+fn one_in_n_deliveries_is_not_what_was_published() {
+    let faulty = faulty(Faults { corrupt: "1/4".parse().ok(), ..Faults::default() });
+    let mut client = faulty.server.client();
+    client.subscribe("/stream?channel=a", &[]);
+    for n in 0..9 {
+        faulty.server.publish("a", &message(n, 64));
+    }
+    let (seen, body) = client.stream_until(9);
+    assert_eq!(sequences(&seen), (0..9).collect::<Vec<_>>(), "every stamp is whole");
+    let body = String::from_utf8(body).expect("text");
+    let whole = (0..9).filter(|&n| body.contains(std::str::from_utf8(&message(n, 64)).unwrap())).count();
+    assert_eq!(whole, 7);
+    assert_eq!(faulty.truth().total("corrupted"), 2);
+}
+
+#[test]
 fn a_long_polls_duplicate_comes_in_its_next_answer() {
     let faulty = faulty(Faults { dup: "1/2".parse().ok(), ..Faults::default() });
     let mut client = faulty.server.client();
@@ -270,7 +286,11 @@ fn the_truth_log_knows_who_was_listening() {
     assert_eq!((deaf.answer().sequences(), careful.answer().sequences()), (vec![0], vec![0]));
     server.publish("a", &message(1, 64)); // both are away
     let truth = faulty.truth();
-    let columns: Vec<&[String]> = truth.of("publication").map(|line| &line[line.len() - 3..]).collect();
-    assert_eq!(columns, [["2", "0", "0"], ["0", "1", "1"]], "listening, in flight, deaf");
+    let columns: Vec<&[String]> = truth.of("publication").map(|line| &line[line.len() - 4..]).collect();
+    assert_eq!(
+        columns,
+        [["2", "0", "0", "0"], ["0", "1", "1", "0"]],
+        "listening, in flight, deaf, corrupted"
+    );
     assert_eq!(truth.total("missed_deaf"), 1);
 }

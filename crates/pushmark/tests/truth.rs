@@ -49,6 +49,7 @@ macro_rules! families {
 
 families! {
     lost_doubled_and_swapped_deliveries_are_counted = "counts",
+    what_is_not_what_was_published_is_counted = "corrupt",
     fixed_delays_come_back = "delay",
     two_delays_keep_their_shares = "bimodal",
     a_freeze_makes_late_all_that_was_due = "freeze",

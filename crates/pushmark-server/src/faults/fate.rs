@@ -17,6 +17,8 @@ pub(crate) enum Fate {
     HeldBack,
     /// It is made without its end.
     CutShort,
+    /// It is made with another first byte.
+    Corrupted,
 }
 
 /// What becomes of one connection that asks to subscribe.
@@ -37,6 +39,7 @@ pub(crate) struct Fates {
     dup: Strikes,
     swap: Strikes,
     truncate: Strikes,
+    corrupt: Strikes,
     refuse: Strikes,
     half_open: Strikes,
 }
@@ -48,6 +51,7 @@ impl Fates {
             dup: Strikes::new(faults.dup),
             swap: Strikes::new(faults.swap),
             truncate: Strikes::new(faults.truncate),
+            corrupt: Strikes::new(faults.corrupt),
             refuse: Strikes::new(faults.refuse),
             half_open: Strikes::new(faults.half_open),
         }
@@ -62,6 +66,7 @@ impl Fates {
             (&self.dup, Fate::Twice, true),
             (&self.swap, Fate::HeldBack, may_hold_back),
             (&self.truncate, Fate::CutShort, true),
+            (&self.corrupt, Fate::Corrupted, true),
         ] {
             // Each fault counts every delivery, whatever another made of it.
             if strikes.next(able && fate == Fate::Whole) {
@@ -129,9 +134,10 @@ mod tests {
 
     #[test]
     fn faults_that_coincide_keep_their_totals() {
-        for fate in [Fate::Dropped, Fate::Twice, Fate::HeldBack, Fate::CutShort] {
+        for fate in [Fate::Dropped, Fate::Twice, Fate::HeldBack, Fate::CutShort, Fate::Corrupted] {
             let all = one_in(10);
-            let faults = Faults { drop: all, dup: all, swap: all, truncate: all, ..Faults::default() };
+            let faults =
+                Faults { drop: all, dup: all, swap: all, truncate: all, corrupt: all, ..Faults::default() };
             // 1,005 chances: the blows of the thousandth have landed by then.
             assert_eq!(count(&Fates::new(&faults), 1_005, fate), 100, "{fate:?}");
         }

@@ -26,6 +26,9 @@ pub struct Faults {
     pub swap: Option<OneIn>,
     /// One in N deliveries lacks its last [`TRUNCATED_BYTES`] bytes, and so its stamp.
     pub truncate: Option<OneIn>,
+    /// One in N deliveries has another first byte than was published: its padding is wrong, its
+    /// stamp is not. A payload that is a stamp and nothing else has no padding to be wrong.
+    pub corrupt: Option<OneIn>,
     /// One in N connections that ask to subscribe is reset.
     pub refuse: Option<OneIn>,
     /// One in N connections that ask to subscribe is never answered.
@@ -101,6 +104,6 @@ pub struct ResetAt {
 impl Faults {
     /// Whether single deliveries are tampered with.
     pub(crate) fn strike_deliveries(&self) -> bool {
-        [self.drop, self.dup, self.swap, self.truncate].iter().any(Option::is_some)
+        [self.drop, self.dup, self.swap, self.truncate, self.corrupt].iter().any(Option::is_some)
     }
 }

@@ -254,6 +254,11 @@ impl Shard {
                     items.push(Item { index, cut: true });
                     self.ledger.note(cursor, |line| line.truncated += 1);
                 }
+                Fate::Corrupted => {
+                    items.push(Item { index: framed.len(), cut: false });
+                    framed.push(Framed::new(Arc::new(publication.corrupted())));
+                    self.ledger.note(cursor, |line| line.corrupted += 1);
+                }
                 Fate::Twice if lasting => {
                     items.extend([Item { index, cut: false }; 2]);
                     self.ledger.note(cursor, |line| line.duplicated += 1);

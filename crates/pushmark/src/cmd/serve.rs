@@ -93,6 +93,9 @@ pub struct FaultArgs {
     /// Cut every N-th short: its stamp is lost
     #[arg(long, value_name = "1/N")]
     pub truncate: Option<faults::OneIn>,
+    /// Change the first byte of every N-th: its stamp is whole, its content is not
+    #[arg(long, value_name = "1/N")]
+    pub corrupt: Option<faults::OneIn>,
     /// Reset every N-th connection as it comes
     #[arg(long, value_name = "1/N")]
     pub refuse: Option<faults::OneIn>,
@@ -136,6 +139,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
             dup: f.dup,
             swap: f.swap,
             truncate: f.truncate,
+            corrupt: f.corrupt,
             refuse: f.refuse,
             half_open: f.half_open,
             reset: f.reset,

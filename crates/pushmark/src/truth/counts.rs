@@ -103,3 +103,24 @@ fn compare(bench: &mut Bench, measured: &Measured, name: &str) -> anyhow::Result
     bench.keep(Check::exact(format!("{name}: p50 < 10 s"), held(true), held(bound("p50"))));
     Ok(())
 }
+
+/// Content that is not what was published is counted by whoever looks, and lost to nobody.
+pub(super) fn corrupt(bench: &mut Bench) -> anyhow::Result<()> {
+    for &transport in bench.scale.over(&["sse"], &["sse", "long-poll", "websocket"], PUSHED) {
+        let ask = ask(transport, bench.scale)
+            .publisher("check = true")
+            .publisher("size = \"200B\"")
+            .arguments(&["--corrupt", "1/7"]);
+        let measured = bench.run(&ask)?;
+        let (delivery, truth) = (measured.delivery(), measured.truth()?);
+        let total = |column: fn(&Publication) -> u64| truth.publications.iter().map(column).sum::<u64>();
+        let struck = total(|p| p.corrupted);
+        let name = |what: &str| format!("{transport} corrupt 1/7: {what}");
+        bench.keep(Check::holds(name("blows"), "> 0", struck, struck > 0));
+        bench.keep(Check::exact(name("corrupt"), struck, delivery.corrupt.unwrap_or(0)));
+        let arrived = delivery.delivered + delivery.late;
+        bench.keep(Check::exact(name("arrived"), total(Publication::heard), arrived));
+        bench.keep(Check::exact(name("unstamped"), 0, delivery.unstamped));
+    }
+    Ok(())
+}

@@ -21,6 +21,7 @@ pub(super) struct Publication {
     pub(super) listening: u64,
     pub(super) in_flight: u64,
     pub(super) deaf: u64,
+    pub(super) corrupted: u64,
 }
 
 impl Publication {
@@ -72,6 +73,7 @@ impl TruthLog {
                     listening: number(13)?,
                     in_flight: number(14)?,
                     deaf: number(15)?,
+                    corrupted: number(16)?,
                 }),
                 "delivery" if !at(2).is_empty() => log.writes.push(Write {
                     channel: at(1).to_owned(),
@@ -121,14 +123,15 @@ mod tests {
     fn a_log_is_read_by_its_columns() {
         let log = TruthLog::parse(
             "# pushmark.truth/1\n\
-             publication,1,c0,0,100,110,2,2,0,0,0,0,0,2,0,0\n\
-             publication,2,c0,1,200,210,2,3,1,2,0,0,0,1,0,1\n\
+             publication,1,c0,0,100,110,2,2,0,0,0,0,0,2,0,0,0\n\
+             publication,2,c0,1,200,210,2,3,1,2,0,0,0,1,0,1,3\n\
              delivery,c0,0,1,115\ndelivery,c0,1,2,260\ntotal,written,5\n",
         )
         .unwrap();
         assert_eq!((log.publications.len(), log.writes.len()), (2, 2));
         assert_eq!(log.sum_of_last(1, |p| p.dropped + p.deaf), 2);
         assert_eq!(log.sum_of_last(2, Publication::heard), 3);
+        assert_eq!(log.sum_of_last(2, |p| p.corrupted), 3);
         assert_eq!(log.delays_us(), [15, 60]);
         assert!(TruthLog::parse("publication,1,c0,x,1").is_err());
     }
