@@ -59,6 +59,23 @@ fn a_planted_limit_is_found() {
     ended.says(&["probe 1  8 connections (start)  held", "failed"]);
 }
 
+/// A message of 128 bytes and its frame leave at 10 bytes a ms: no connection takes 80 a second.
+/// At 128 a second the last of one second is half a second behind, whatever else the machine does.
+#[test]
+fn a_planted_limit_of_the_rate_is_found() {
+    let tool = Tool::new();
+    let text = limited().replace("\"--refuse\", \"1/25\"", "\"--slow-write\", \"10\"");
+    tool.write("slow.toml", &text.replace("\"400ms\"", "\"1s\""));
+    let arguments = ["find-max", "slow.toml", "--over", "rate", "--from", "16/s", "--within", "300ms"];
+    let more = ["--precision", "50%", "--set", "load.deadline=300ms", "-o", "found", "--format", "json"];
+    let ended = tool.run(&[&arguments[..], &more].concat()).expect(0);
+    let file: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    let (held, not) = (tool::number(&file, "/found/held/at"), tool::number(&file, "/found/not/at"));
+    assert!(16.0 <= held && held < not && not <= 128.0, "{held} {not}");
+    assert!(not <= held * 1.5, "{held} {not}");
+    ended.says(&["16 publications/s on each channel (start)  held"]);
+}
+
 #[test]
 fn searches_that_cannot_be_made_say_why() {
     let tool = Tool::new();
