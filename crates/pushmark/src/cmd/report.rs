@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use pushmark_model::suite::{self, Suite};
+use pushmark_model::run::Run;
+use pushmark_model::suite::{self, Suite, SuiteResult};
 
+use super::output::{Format, print};
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
 use crate::report::{self, RunFiles, Style};
@@ -21,6 +23,9 @@ pub struct ReportArgs {
     /// Where to write the page
     #[arg(short, long, default_value = "report.html")]
     pub output: PathBuf,
+    /// What stdout is
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// Renders the page and prints the text result.
@@ -33,7 +38,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
             let text = format!("{} is a suite: its report is a page of its own", folder.display());
             return Err(Ending::error(Exit::Usage, text));
         }
-        return of_suite(folder, &args.output);
+        return of_suite(folder, args);
     }
     let mut files = Vec::new();
     for place in &args.runs {
@@ -51,15 +56,47 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     }
     write_page(&files, &args.output)?;
     let path = args.output.display().to_string();
-    super::output::print(&report::text(&files, style(&Screen::of_stdout(), Some(&path))))?;
+    print(&shown(&files, args.format, Some(&path))?)?;
     Ok(Exit::Pass)
 }
 
 /// The file that makes a folder a suite's.
 const SUITE: &str = "suite.json";
 
+/// Some runs as stdout has them; `page` is where they are drawn.
+pub(super) fn shown(files: &[RunFiles], format: Format, page: Option<&str>) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Text => report::text(files, style(&Screen::of_stdout(), page)),
+        Format::Json if files.len() == 1 => serde_json::to_string_pretty(&files[0].run)? + "\n",
+        Format::Json => {
+            let runs: Vec<&Run> = files.iter().map(|f| &f.run).collect();
+            serde_json::to_string_pretty(&runs)? + "\n"
+        }
+    })
+}
+
+/// A suite as stdout has it, with what lies in its folder.
+pub(super) fn shown_suite(
+    suite: &Suite,
+    files: &[RunFiles],
+    format: Format,
+    (folder, page): (&Path, &Path),
+) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Text => {
+            let page = page.display().to_string();
+            report::suite::text(suite, files, style(&Screen::of_stdout(), Some(&page)))
+        }
+        Format::Json => {
+            let folder = folder.display().to_string();
+            let result = SuiteResult::of(suite, folder, files.iter().map(|one| &one.run));
+            serde_json::to_string_pretty(&result)? + "\n"
+        }
+    })
+}
+
 /// Renders a suite with the runs that lie in its folder.
-fn of_suite(folder: &Path, output: &Path) -> anyhow::Result<Exit> {
+fn of_suite(folder: &Path, args: &ReportArgs) -> anyhow::Result<Exit> {
     let usage = |error: anyhow::Error| Ending::error(Exit::Usage, format!("{error:#}"));
     let suite = load_suite(folder).map_err(usage)?;
     let mut files = Vec::new();
@@ -67,10 +104,15 @@ fn of_suite(folder: &Path, output: &Path) -> anyhow::Result<Exit> {
         let (run, windows) = store::load(&folder).map_err(usage)?;
         files.push(RunFiles { run, windows });
     }
+    // As the suite itself had them, whenever each was measured.
+    files.sort_by_key(|one| {
+        let case = one.run.case.as_ref()?;
+        Some((suite.cases.iter().position(|known| known.id == case.id), case.repeat))
+    });
     let page = report::suite::html(&suite, &files);
+    let output = &args.output;
     std::fs::write(output, page).with_context(|| format!("{} cannot be written", output.display()))?;
-    let path = output.display().to_string();
-    super::output::print(&report::suite::text(&suite, &files, style(&Screen::of_stdout(), Some(&path))))?;
+    print(&shown_suite(&suite, &files, args.format, (folder, output))?)?;
     Ok(Exit::Pass)
 }
 

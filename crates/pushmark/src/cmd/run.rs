@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use pushmark_model::run::Run;
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 
 use super::measuring::MeasuringArgs;
-use super::output::{Format, complain, print};
+use super::output::{complain, print};
 use crate::exit::{Ending, Exit};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
-use crate::report::{self, RunFiles};
+use crate::report::RunFiles;
 use crate::run::{Assembled, Signals, Start};
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::registry::Registry;
@@ -222,14 +221,7 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
 }
 
 fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyhow::Result<()> {
-    let text = match args.measuring.format {
-        Format::Text => report::text(files, super::report::style(&Screen::of_stdout(), page)),
-        Format::Json if files.len() == 1 => serde_json::to_string_pretty(&files[0].run)? + "\n",
-        Format::Json => {
-            let runs: Vec<&Run> = files.iter().map(|f| &f.run).collect();
-            serde_json::to_string_pretty(&runs)? + "\n"
-        }
-    };
+    let text = super::report::shown(files, args.measuring.format, page)?;
     print(&text).context("the result could not be printed; it is kept on disk")
 }
 

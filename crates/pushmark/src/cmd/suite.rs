@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::scenario::{Override, nearest};
-use pushmark_model::suite::{Scale, SuiteResult};
+use pushmark_model::suite::Scale;
 
 use super::measuring::MeasuringArgs;
 use super::output::{Format, print};
-use super::report::style;
+use super::report::shown_suite;
 use super::run::usage;
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
-use crate::report;
 use crate::server::registry::Registry;
 use crate::suite::{self, AskedSuite, Glob, Loaded, Wishes};
 
@@ -74,17 +73,8 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
         chosen: &chosen,
     };
     let done = suite::run(&mut loaded, &asked, &registry, &mut |text| args.measuring.say(text))?;
-    let text = match args.measuring.format {
-        Format::Text => {
-            let page = done.folder.join("report.html").display().to_string();
-            report::suite::text(&loaded.suite, &done.files, style(&Screen::of_stdout(), Some(&page)))
-        }
-        Format::Json => {
-            let folder = done.folder.display().to_string();
-            let outcome = SuiteResult::of(&loaded.suite, folder, done.files.iter().map(|one| &one.run));
-            serde_json::to_string_pretty(&outcome)? + "\n"
-        }
-    };
+    let places = (&*done.folder, &*done.folder.join("report.html"));
+    let text = shown_suite(&loaded.suite, &done.files, args.measuring.format, places)?;
     print(&text).context("the result could not be printed; it is kept on disk")?;
     Ok(done.exit)
 }

@@ -113,8 +113,12 @@ fn open(loaded: &mut Loaded, asked: &Asked<'_>, say: &mut dyn FnMut(&str)) -> an
     if !is_there {
         return Folder::begin(&place, &loaded.suite);
     }
+    let wanted = loaded.suite.repeat;
     let (folder, unusable) = Folder::resume(&place, &mut loaded.suite)?;
     unusable.iter().for_each(|text| say(text));
+    if loaded.suite.repeat > wanted {
+        say(&format!("each case keeps the {} starts it was begun with, not {wanted}", loaded.suite.repeat));
+    }
     Ok(folder)
 }
 
@@ -260,9 +264,7 @@ impl Going<'_> {
             Ok(server) => {
                 let progress = &mut self.progress;
                 let asking = asking(server);
-                catch_unwind(AssertUnwindSafe(|| session.measure(scenario, asking, progress))).unwrap_or_else(
-                    |panic| Err(anyhow::anyhow!("pushmark itself failed: {}", words(&*panic))),
-                )
+                caught(|| session.measure(scenario, asking, progress))
             }
         };
         match measured {
@@ -337,8 +339,31 @@ impl Going<'_> {
     }
 }
 
+/// What is measured, or why not: a failure of our own ends its case and no other.
+fn caught<T>(measure: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    catch_unwind(AssertUnwindSafe(measure))
+        .unwrap_or_else(|panic| Err(anyhow::anyhow!("pushmark itself failed: {}", words(&*panic))))
+}
+
 /// What a panic said.
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::caught;
+
+    #[test]
+    fn a_panic_is_the_reason_of_its_case() {
+        let why = |measure: fn() -> anyhow::Result<u8>| caught(measure).map_err(|error| error.to_string());
+        assert_eq!(why(|| Ok(1)), Ok(1));
+        assert_eq!(
+            why(|| panic!("shard {} lost", 3)),
+            Err("pushmark itself failed: shard 3 lost".to_owned())
+        );
+        assert_eq!(why(|| panic!("no shard")), Err("pushmark itself failed: no shard".to_owned()));
+        assert_eq!(why(|| Err(anyhow::anyhow!("the server's"))), Err("the server's".to_owned()));
+    }
 }
