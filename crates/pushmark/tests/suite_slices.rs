@@ -1,5 +1,6 @@
 //! A small slice of the studies' own suites, run as a user runs them: fewer clients, fewer cycles,
-//! nothing else. (Pull schemes and floods have tests of their own, `pull.rs` and `steered.rs`.)
+//! nothing else. Those whose waits alone take a minute run ten times as fast, from a
+//! copy. (Floods have tests of their own, `steered.rs`.)
 
 mod tool;
 
@@ -8,11 +9,16 @@ use tool::{Tool, arms, number, root};
 
 /// Runs one case of a suite with this share of its crowd, and gives its arms.
 fn slice(suite: &str, case: &str, scale: f64) -> Vec<Value> {
+    slice_of(suite, case, (scale, 0.1), |text| text)
+}
+
+/// The same of a suite that was changed, its cycles shrunk to the second share.
+fn slice_of(suite: &str, case: &str, (scale, time): (f64, f64), change: fn(String) -> String) -> Vec<Value> {
     let tool = Tool::new();
     let file = root().join("suites").join(suite).with_extension("toml");
-    let file = file.to_str().expect("a path");
-    let share = scale.to_string();
-    let asked = ["suite", file, "--only", case, "--scale", &share, "--scale-time", "0.1", "-o", "out", "-q"];
+    tool.write("suite.toml", &change(std::fs::read_to_string(file).expect("the suite")));
+    let scaled = ["--scale", &scale.to_string(), "--scale-time", &time.to_string()];
+    let asked = [&["suite", "suite.toml", "--only", case, "-o", "out", "-q"][..], &scaled].concat();
     let ended = tool.run(&asked);
     // Small crowds on a busy machine may be doubted or cross a threshold; they are measured all the same.
     assert!(matches!(ended.code, 0 | 6 | 99), "{ended:#?}");
@@ -24,6 +30,15 @@ fn slice(suite: &str, case: &str, scale: f64) -> Vec<Value> {
     assert_eq!((&run["case"]["suite"], &run["case"]["id"]), (&suite.into(), &case.into()));
     assert_eq!(number(&run, "/case/scale"), scale);
     arms(&run).to_vec()
+}
+
+/// Every time of a suite a tenth of what it is, in the names of its cases too.
+fn tenfold(text: String) -> String {
+    let tenth = |word: &str| {
+        let seconds: Option<u64> = word.strip_suffix('s').and_then(|digits| digits.parse().ok());
+        seconds.map_or(word.to_owned(), |seconds| format!("{}ms", seconds * 100))
+    };
+    text.split('"').map(tenth).collect::<Vec<_>>().join("\"")
 }
 
 /// Nothing went another way than over the case's own transport, and most of it arrived.
@@ -59,4 +74,27 @@ fn of_a_feed_and_its_batches() {
     let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
     heard(arm, "websocket");
     assert!(number(arm, "/ingest/published") > 0.0, "the feed alone is measured too");
+}
+
+#[test]
+fn of_the_first_study() {
+    // Its servers are built from what was released then: the test has none of them.
+    let builtin = |text: String| tenfold(text).replace("= \"node-0.8\" } }", "= \"builtin\" } }");
+    let arms = slice_of("comet-195", "node-0.8-comet-100ms-1000", (0.02, 0.05), builtin);
+    let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
+    assert_eq!(arm["target"], "builtin");
+    heard(arm, "stream");
+    assert_eq!(arm["published"]["emitter"], true, "the server published by itself");
+}
+
+#[test]
+fn of_push_against_pull() {
+    let arms = slice_of("push-pull", "now-builtin-pull-500ms-500", (0.02, 1.0), tenfold);
+    let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
+    assert_eq!((&arm["transport"], &arm["error"]), (&"poll".into(), &Value::Null));
+    let skipped = number(arm, "/poll/skipped_states");
+    assert!(
+        number(arm, "/delivery/delivered") > 0.0 && skipped > 0.0,
+        "polls of 1.5 s skip states: {skipped}"
+    );
 }
