@@ -183,7 +183,7 @@ impl Session<'_> {
         assembled.run.environment.server = asking.server;
         if let Some(case) = &asking.case {
             // As the first study named its folders: when, server, type, clients, duration.
-            let measured_s = loaded.scenario.load.duration.0 as f64 / 1e9;
+            let measured_s = plan.arms.first().map_or(0.0, |arm| arm.phases.measure_ns as f64 / 1e9);
             assembled.run.id = run_id(started, &format!("{}-{measured_s}s", case.id));
         }
         assembled.run.case = asking.case;

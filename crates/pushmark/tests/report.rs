@@ -124,6 +124,29 @@ fn numbers_of_figures_are_the_runs() {
 }
 
 #[test]
+fn browsers_and_a_feed_have_figures_of_their_own() {
+    let sample = sample::with_browsers_and_feed();
+    let runs = one(sample.clone());
+    let csv = |id: &str| rows(&report::csv(&runs, id).expect(id));
+    let browsers = csv("browsers");
+    let of: Vec<&str> = browsers.iter().map(|row| row["arm"].as_str()).collect();
+    assert_eq!(of, ["poll", "long-poll", "stream", "sse"]);
+    let heard = &sample.0.arms[2].browser.as_ref().unwrap().latency;
+    assert_eq!(browsers[2]["browsers_p50_us"], heard.p50_us.unwrap().to_string());
+    assert_eq!((browsers[2]["bound_us"].as_str(), browsers[0]["heard"].as_str()), ("1400", "0"));
+    assert_eq!(browsers[1]["browsers_p50_us"], "", "nothing was heard");
+    let page = report::html(&runs);
+    for said in ["differ by more than can be explained: sse", "a browser shows no state of a poll"] {
+        assert!(page.contains(said), "{said}");
+    }
+    let feed = csv("ingest");
+    assert_eq!(feed.len(), 3);
+    let each: f64 = feed[0]["server_us_per_publication"].parse().unwrap();
+    assert!((each - 400_000.0 / 60.0).abs() < 1e-3, "{each}");
+    assert!(report::csv(&one(sample::five_arms(0)), "ingest").is_none(), "no feed, no figure");
+}
+
+#[test]
 fn repeats_are_totals_and_medians() {
     let runs = files((0..5).map(sample::five_arms).collect());
     let row = &rows(&report::csv(&runs, "deliveries").unwrap())[2];

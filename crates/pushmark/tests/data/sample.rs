@@ -580,7 +580,42 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ),
         ("few publications", edit(|s| s.0.arms.iter_mut().for_each(few_publications))),
         ("observe", edit(|s| s.0.arms.iter_mut().for_each(observe))),
+        ("browsers and a feed", vec![with_browsers_and_feed()]),
     ]
+}
+
+/// Browsers that agree, that do not, that heard nothing and that cannot be; a feed's own cost.
+pub fn with_browsers_and_feed() -> Sample {
+    let mut sample = five_arms(0);
+    let browser = |median: f64, bound_us: u64, ok: bool| {
+        let heard = lognormal(median, 0.5, 3 * PUBLICATIONS);
+        Browser {
+            asked: 3,
+            opened: 3,
+            intended: 3 * PUBLICATIONS,
+            deliveries: 3 * PUBLICATIONS,
+            latency: heard.summary(3 * PUBLICATIONS, PUBLICATIONS, 2_000_000),
+            agreement: Some(Agreement {
+                bound_us,
+                p50_difference_us: median as i64 - 310,
+                ok,
+                ..Agreement::default()
+            }),
+            ..Browser::default()
+        }
+    };
+    let refused = "a browser shows no state of a poll that carries no stamp of its own";
+    let arms = &mut sample.0.arms;
+    arms[0].browser = Some(Browser { refused: Some(refused.into()), ..Browser::default() });
+    arms[1].browser = Some(Browser { asked: 3, opened: 3, ..Browser::default() });
+    arms[2].browser = Some(browser(900.0, 1_400, true));
+    arms[3].browser = Some(browser(9_000.0, 2_000, false));
+    for (arm, server_cpu_us) in arms[2..].iter_mut().zip([400_000, 1, 9_000_000_000]) {
+        let published = PUBLICATIONS / 20;
+        arm.ingest =
+            Some(Ingest { published, server_cpu_us, generator_cpu_us: 90_000, window_us: 3_000_000 });
+    }
+    sample
 }
 
 fn lose_everything(arm: &mut Arm) {

@@ -269,7 +269,23 @@ fn sentence(case: &Case<'_>) -> String {
         let gone: u64 = arm.starts.iter().map(|a| a.connections.lost).sum();
         let with =
             if gone > 0 { format!(" with {} lost connections", PAGE.count(gone)) } else { String::new() };
-        sentences.push(format!("{} lost {}{with}.", arm.name(), PAGE.count(lost(arm))));
+        let elsewhere = [Fate::Unserved, Fate::Unpublished].map(|fate| fate.count(arm));
+        let lost = lost(arm) - elsewhere.iter().sum::<u64>();
+        let mut parts: Vec<String> = Vec::new();
+        if lost > 0 {
+            parts.push(format!("lost {}{with}", PAGE.count(lost)));
+        } else if gone > 0 {
+            parts.push(format!("lost {} connections", PAGE.count(gone)));
+        }
+        let [unserved, unpublished] = elsewhere;
+        if unserved > 0 {
+            parts.push(format!("had no client for {}", PAGE.count(unserved)));
+        }
+        if unpublished > 0 {
+            parts.push(format!("was not given {}", PAGE.count(unpublished)));
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        sentences.push(format!("{} {}.", arm.name(), words::list(&parts)));
     }
     for arm in &believed {
         if let Some(one_in) = arm.one_in() {

@@ -4,12 +4,14 @@
 pub(crate) mod age_cost;
 mod asking;
 pub(crate) mod bayeux;
+mod browsers;
 pub(crate) mod connections;
 mod cpu;
 pub(crate) mod fates;
 mod flood;
 pub(crate) mod flow;
 mod heat;
+mod ingest;
 mod machine;
 mod memory;
 pub(crate) mod observe;
@@ -49,7 +51,7 @@ impl Section {
 type Make = fn(&Case<'_>) -> Option<Figure>;
 
 /// Every figure there is, by section, with its id.
-const FIGURES: [(Section, &str, Make); 22] = [
+const FIGURES: [(Section, &str, Make); 24] = [
     (Section::Crowd, "flood", flood::totals),
     (Section::Crowd, "flood-rate", flood::rate),
     (Section::Crowd, "deliveries", fates::figure),
@@ -57,9 +59,11 @@ const FIGURES: [(Section, &str, Make); 22] = [
     (Section::Crowd, "age-against-cost", age_cost::figure),
     (Section::Crowd, "cpu", cpu::figure),
     (Section::Crowd, "memory", memory::figure),
+    (Section::Crowd, "ingest", ingest::figure),
     (Section::Crowd, "broadcasts", spread::figure),
     (Section::Latency, "percentiles", percentiles::figure),
     (Section::Latency, "latency-over-time", heat::figure),
+    (Section::Latency, "browsers", browsers::figure),
     (Section::Connections, "connections", connections::over_time),
     (Section::Connections, "flow", flow::figure),
     (Section::Connections, "connect", connections::times),
