@@ -158,9 +158,11 @@ const FAMILIES: &[Family] = &[
     ("delivery.read_lag", "how long a delivery lay in the kernel before it was read (bound)", |a| {
         Some(&a.delivery.as_ref()?.read_lag)
     }),
-    ("delivery.read_lag_stamped", "the same by kernel receive stamps, on a sample", |a| {
-        a.delivery.as_ref()?.read_lag_stamped.as_ref()
-    }),
+    (
+        "delivery.read_lag_stamped",
+        "userspace − kernel receive instant, by kernel receive stamps on a sample",
+        |a| a.delivery.as_ref()?.read_lag_stamped.as_ref(),
+    ),
     ("trip", "received − due of all receipts, repetitions too; for a poll the age at every answer", |a| {
         a.delivery.as_ref()?.trip.as_ref()
     }),
@@ -307,20 +309,30 @@ const SCALARS: &[Scalar] = &[
         "time-weighted mean age of what a client holds",
         |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.mean_us),
     ),
-    ("delivery.age_of_information.p50", Unit::Micros, "its time-weighted median", |a| {
-        Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p50_us as f64)
-    }),
-    ("delivery.age_of_information.p99", Unit::Micros, "its time-weighted 99th percentile", |a| {
-        Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p99_us as f64)
-    }),
+    (
+        "delivery.age_of_information.p50",
+        Unit::Micros,
+        "time-weighted median age of what a client holds",
+        |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p50_us as f64),
+    ),
+    (
+        "delivery.age_of_information.p99",
+        Unit::Micros,
+        "time-weighted 99th percentile of the age of what a client holds",
+        |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p99_us as f64),
+    ),
     ("connect.count", Unit::Count, "connections that got a first response byte", |a| {
         count(a.connect.as_ref()?.count)
     }),
     ("connect.p50", Unit::Micros, "connect until the first response byte, median", |a| {
         connected(a, |c| c.p50_us)
     }),
-    ("connect.p99", Unit::Micros, "its 99th percentile", |a| connected(a, |c| c.p99_us)),
-    ("connect.max", Unit::Micros, "its largest", |a| connected(a, |c| c.max_us)),
+    ("connect.p99", Unit::Micros, "connect until the first response byte, 99th percentile", |a| {
+        connected(a, |c| c.p99_us)
+    }),
+    ("connect.max", Unit::Micros, "connect until the first response byte, longest", |a| {
+        connected(a, |c| c.max_us)
+    }),
     ("connect.failed", Unit::Count, "attempts that failed before they were subscribed, of every kind", |a| {
         count(a.connections.failed.values().sum())
     }),
@@ -414,11 +426,11 @@ const SCALARS: &[Scalar] = &[
     }),
     ("long_poll.answers", Unit::Count, "answers with news", |a| count(a.long_poll.as_ref()?.answers)),
     ("long_poll.timeouts", Unit::Count, "answers without news", |a| count(a.long_poll.as_ref()?.timeouts)),
-    ("long_poll.responses", Unit::Count, "answers of both kinds", |a| {
+    ("long_poll.responses", Unit::Count, "answers, with news or without", |a| {
         let l = a.long_poll.as_ref()?;
         count(l.answers + l.timeouts)
     }),
-    ("long_poll.answers_per_s", Unit::PerSecond, "answers of both kinds", |a| {
+    ("long_poll.answers_per_s", Unit::PerSecond, "answers, with news or without", |a| {
         Some(a.long_poll.as_ref()?.answers_per_s)
     }),
     (
@@ -427,7 +439,7 @@ const SCALARS: &[Scalar] = &[
         "clients ÷ hold: what they can ask while nothing happens",
         |a| Some(a.long_poll.as_ref()?.ceiling_per_s),
     ),
-    ("long_poll.of_ceiling", Unit::Ratio, "answers a second ÷ that ceiling", |a| {
+    ("long_poll.of_ceiling", Unit::Ratio, "answers a second ÷ the most the clients could ask", |a| {
         let l = a.long_poll.as_ref()?;
         ratio(l.answers_per_s, l.ceiling_per_s)
     }),
@@ -486,7 +498,7 @@ const SCALARS: &[Scalar] = &[
     ("server.cpu_us", Unit::Micros, "CPU of the server's process tree during measure", |a| {
         count(a.server.as_ref()?.cpu_us)
     }),
-    ("server.cpu_cores", Unit::Ratio, "the same as a share of one core", |a| {
+    ("server.cpu_cores", Unit::Ratio, "CPU of the server in cores, its process tree during measure", |a| {
         let s = a.server.as_ref()?;
         ratio(s.cpu_us as f64, s.window_us as f64)
     }),

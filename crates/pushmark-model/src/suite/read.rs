@@ -43,6 +43,8 @@ impl SuiteFile {
         let mut errors = source::check(&written);
         let Expanded { axes, cells, mut axes_errors, errors: mut others } = matrix::expand(&written, &source);
         if axes_errors.is_empty() {
+            let questions = written.study.iter().flat_map(|study| check::questions(&study.questions, &axes));
+            others.extend(questions);
             others.append(&mut check::figures(&written.figures, &axes));
         }
         errors.append(&mut axes_errors);

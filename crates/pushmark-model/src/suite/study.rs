@@ -53,6 +53,9 @@ pub struct Question {
     /// Axis → the values looked at; an axis not named: all of them.
     #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty", default)]
     pub only: BTreeMap<String, Vec<String>>,
+    /// For `compare`: the value of which the study found more.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub more: Option<String>,
     /// For `compare`: what the study printed for the first value, as a multiple of the second's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ratio: Option<f64>,

@@ -89,8 +89,11 @@ fn compare(view: &View<'_>, question: &Question) -> String {
         }
     }
     let said = ratios_in_words(&mut ratios, a, b, &quantity.words().0);
-    match question.ratio.zip(middle(&ratios)) {
-        Some((printed, ours)) => format!("{said} {}", beside(printed, ours)),
+    if let Some((printed, ours)) = question.ratio.zip(middle(&ratios)) {
+        return format!("{said} {}", beside(printed, ours));
+    }
+    match question.more.as_ref().and_then(|more| in_order(&ratios, more == a)) {
+        Some(verdict) => format!("{said} {verdict}"),
         None => said,
     }
 }
@@ -100,6 +103,17 @@ fn middle(ratios: &[f64]) -> Option<f64> {
     let n = ratios.len();
     let upper = ratios.get(n / 2)?;
     Some(if n % 2 == 1 { *upper } else { (ratios[n / 2 - 1] * upper).sqrt() })
+}
+
+/// An order told in words judged; nothing where no pair was measured.
+fn in_order(ratios: &[f64], first: bool) -> Option<&'static str> {
+    let agree = ratios.iter().filter(|r| (**r > 1.0) == first).count();
+    match agree {
+        _ if ratios.is_empty() => None,
+        0 => Some("The study found the other order."),
+        n if n == ratios.len() => Some("That is the study's order."),
+        _ => Some("The study's order does not hold in all of them."),
+    }
 }
 
 /// A printed ratio judged: order first, then whether it is about as large.
@@ -225,5 +239,19 @@ mod tests {
             "Cores is higher for long-poll than for comet in 2 of 3 pairs; the median ratio is 2.00 (0.500 to 4.00)."
         );
         assert!(ratios_in_words(&mut [], "a", "b", "c").contains("no answer yet"));
+    }
+    #[test]
+    fn an_order_told_in_words_is_judged() {
+        assert_eq!(in_order(&[2.0, 3.0], true), Some("That is the study's order."));
+        assert_eq!(in_order(&[2.0, 3.0], false), Some("The study found the other order."));
+        assert_eq!(in_order(&[0.5, 3.0], true), Some("The study's order does not hold in all of them."));
+        assert_eq!(in_order(&[], true), None);
+    }
+
+    #[test]
+    fn a_printed_ratio_is_judged_by_order_first() {
+        assert!(beside(4.0, 0.5).ends_with("the order is the other way round here."));
+        assert!(beside(4.0, 4.5).ends_with("order and ratio agree."));
+        assert!(beside(4.0, 9.0).ends_with("the order agrees, the ratio is larger here."));
     }
 }

@@ -85,12 +85,6 @@ impl Quantity {
             Some((family, _)) => format!("{stat} of {}", clause(family)),
             None => clause(&self.metric.about),
         };
-        // Some are told by the metric before them in the table.
-        let whole = if ["the same", "its "].iter().any(|w| whole.starts_with(w)) {
-            self.metric.name.clone()
-        } else {
-            whole
-        };
         (format!("{whole}{unit}"), format!("{}{unit}", self.metric.name))
     }
 

@@ -98,9 +98,6 @@ fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
     if let Some(said) = says::limit::of_suite(&view) {
         let _ = writeln!(out, "{said}\n");
     }
-    figures(page, &view, number);
-    printed::table(&mut page.text, &view);
-    crashes(&mut page.text, &view);
     if !suite.study.questions.is_empty() {
         page.text.push_str("### Its questions\n\n");
         for question in &suite.study.questions {
@@ -110,6 +107,9 @@ fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
             }
         }
     }
+    crashes(&mut page.text, &view);
+    printed::table(&mut page.text, &view);
+    figures(page, &view, number);
 }
 
 /// The questions stand there before there is an answer.

@@ -29,7 +29,8 @@ fn growth(chart: &Chart, quantity: &Quantity) -> Option<String> {
     let label = name(&chart.series[0]);
     let of = of_panel(title);
     if points.len() < 2 {
-        return Some(format!("{label} has one point{of}: {}.", quantity.show(first.y)));
+        let said = across(chart, &label, first.x, quantity);
+        return said.or_else(|| Some(format!("{label} has one point{of}: {}.", quantity.show(first.y))));
     }
     let doubt = no_interval([*first, *last]);
     let ends = format!("from {} to {}{of}", place(chart, first.x), place(chart, last.x));
@@ -42,6 +43,26 @@ fn growth(chart: &Chart, quantity: &Quantity) -> Option<String> {
         return Some(format!("{label} {verb} {ends}{doubt}."));
     }
     Some(format!("{label} {verb} {} {ends}{doubt}.", PAGE.ratio(high / low)))
+}
+
+/// One line with a point a panel: the panels against one another, where they share its place.
+fn across(chart: &Chart, label: &str, x: f64, quantity: &Quantity) -> Option<String> {
+    let at = |panel| believed(panel, 0).into_iter().find(|p| (p.x - x).abs() < 1e-9);
+    let points: Vec<(&str, &Point)> = panels(chart).filter_map(|(t, p)| Some((t, at(p)?))).collect();
+    let by_value = |a: &&(&str, &Point), b: &&(&str, &Point)| a.1.y.total_cmp(&b.1.y);
+    let (low, high) = (points.iter().min_by(by_value)?, points.iter().max_by(by_value)?);
+    let doubt = no_interval([low.1, high.1]);
+    let begin = format!("{label} at {}", place(chart, x));
+    (points.len() > 1).then(|| match apart(low.1, high.1) {
+        true => format!(
+            "{begin} is highest with {}, {}, and lowest with {}, {}{doubt}.",
+            high.0,
+            quantity.show(high.1.y),
+            low.0,
+            quantity.show(low.1.y)
+        ),
+        false => format!("{begin}: no difference is seen between the panels{doubt}."),
+    })
 }
 
 /// Two lines, over all places where both have a value.
