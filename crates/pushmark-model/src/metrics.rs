@@ -294,10 +294,10 @@ const SCALARS: &[Scalar] = &[
         let d = a.delivery.as_ref()?;
         ratio(d.delivered as f64, d.expected as f64)
     }),
-    ("delivery.offered_per_s", Unit::PerSecond, "intended ÷ measure", |a| {
+    ("delivery.offered_per_s", Unit::PerSecond, "deliveries intended in measure", |a| {
         per_second(a, a.delivery.as_ref()?.intended)
     }),
-    ("delivery.delivered_per_s", Unit::PerSecond, "delivered ÷ measure", |a| {
+    ("delivery.delivered_per_s", Unit::PerSecond, "deliveries made in measure", |a| {
         per_second(a, a.delivery.as_ref()?.delivered)
     }),
     ("delivery.backlog_per_s", Unit::PerSecond, "growth of the backlog; absent while it is stable", |a| {
@@ -380,7 +380,7 @@ const SCALARS: &[Scalar] = &[
         },
     ),
     ("poll.requests", Unit::Count, "polls sent", |a| count(a.poll.as_ref()?.requests)),
-    ("poll.requests_per_s", Unit::PerSecond, "polls sent ÷ measure", |a| {
+    ("poll.requests_per_s", Unit::PerSecond, "polls sent in measure", |a| {
         per_second(a, a.poll.as_ref()?.requests)
     }),
     ("poll.interval_mean", Unit::Micros, "time between two polls of a client, mean", |a| {
@@ -573,7 +573,7 @@ const SCALARS: &[Scalar] = &[
     }),
     ("wire.measure_bytes_in", Unit::Bytes, "read during measure", |a| count(a.wire.measure_bytes_in)),
     ("wire.measure_bytes_out", Unit::Bytes, "written during measure", |a| count(a.wire.measure_bytes_out)),
-    ("wire.bytes_in_per_s", Unit::PerSecond, "bytes read during measure ÷ measure", |a| {
+    ("wire.bytes_in_per_s", Unit::PerSecond, "bytes read in measure", |a| {
         per_second(a, a.wire.measure_bytes_in)
     }),
     ("wire.measure_bytes", Unit::Bytes, "read and written during measure", |a| {

@@ -109,7 +109,8 @@ mod tests {
         let Listener::Stranger(words) = seen else { panic!("{seen:?}") };
         assert!(words.starts_with(&format!("process {own} (")), "{words}");
         drop(listener_here);
-        assert_eq!(listener(port, own), Listener::None);
+        // A child that another test forked holds a copy until it runs its own program.
+        assert!((0..10_000).any(|_| listener(port, own) == Listener::None));
     }
 
     #[test]

@@ -90,7 +90,14 @@ fn compare(view: &View<'_>, question: &Question) -> String {
     }
     let said = ratios_in_words(&mut ratios, a, b, &quantity.words().0);
     if let Some((printed, ours)) = question.ratio.zip(middle(&ratios)) {
-        return format!("{said} {}", beside(printed, ours));
+        let crossing = ratios.first() < Some(&1.0) && ratios.last() > Some(&1.0);
+        let verdict = match crossing {
+            true => {
+                format!("The published ratio is {}: here no order holds in all pairs.", PAGE.three(printed))
+            }
+            false => beside(printed, ours),
+        };
+        return format!("{said} {verdict}");
     }
     match question.more.as_ref().and_then(|more| in_order(&ratios, more == a)) {
         Some(verdict) => format!("{said} {verdict}"),
@@ -142,7 +149,7 @@ fn ratios_in_words(ratios: &mut [f64], a: &str, b: &str, about: &str) -> String 
     let higher = ratios.iter().filter(|r| **r > 1.0).count();
     if n == 1 {
         return format!(
-            "In the one pair that was measured it is {} {b}'s with {a} ({about}).",
+            "In the one pair that was measured, {about} with {a} is {} that with {b}.",
             PAGE.ratio(middle)
         );
     }

@@ -246,7 +246,7 @@ fn knees(view: &View<'_>, figure: &Figure, rows: &[Row<'_>]) -> Option<String> {
     line.sort_by(|a, b| a.0.total_cmp(&b.0));
     let of = |y: fn(&(f64, f64, f64)) -> f64| {
         let points: Vec<(f64, f64)> = line.iter().map(|p| (p.0, y(p))).collect();
-        knee::of(&points, places.log, quantity.is_latency()).map(|at| points[at].0)
+        knee::of(&points, quantity.is_latency()).map(|at| points[at].0)
     };
     let called = |x: f64| places.all.iter().find(|p| p.1 == x).map_or_else(String::new, |p| p.2.clone());
     Some(match (of(|p| p.1), of(|p| p.2)) {

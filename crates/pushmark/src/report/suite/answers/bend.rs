@@ -63,7 +63,7 @@ fn along(view: &View<'_>, question: &Question, quantity: &Quantity, axis: &str) 
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Line {
             name,
-            at: knee::of(&points, places.log, quantity.is_latency()).map(|i| points[i].0),
+            at: knee::of(&points, quantity.is_latency()).map(|i| points[i].0),
             to: points.last().map_or(0.0, |p| p.0),
             points: points.len(),
         }

@@ -1,25 +1,25 @@
-//! Where a line bends: the inner point of four or more where its slope, as drawn, changes most, if
-//! one side is at least three times as steep as the other and rises over a quarter of the range.
+//! Where a line bends: the inner point of four or more that parts it into two straight lines of the
+//! most different slopes, if one is at least three times as steep and covers a quarter of the range.
 
 use super::super::super::words;
 use super::super::chart::Chart;
+use super::super::published::ALIKE;
 use super::{believed, name, of_panel, place};
 
 /// The rule, for the section on how it was measured.
-pub(crate) const RULE: &str = "A line bends (has its knee) at the inner point of four or more where its slope, as drawn, changes most, if one side is at least three times as steep as the other and covers a quarter of the line's range.";
+pub(crate) const RULE: &str = "A line bends (has its knee) at the inner point of four or more that parts it into the two straight lines of the most different slopes, if one is at least three times as steep as the other and covers a quarter of the line's range, and its values differ by half at least. Slopes are those of two log axes for latencies and of two linear ones otherwise, on which what grows in proportion is straight.";
 
 /// Steeper by this much.
 const STEEPER: f64 = 3.0;
 
-/// The index of the knee of a line of (x, y), if it has one.
-pub(crate) fn of(points: &[(f64, f64)], log_x: bool, log_y: bool) -> Option<usize> {
-    if points.len() < 4 || points.iter().any(|p| (log_x && p.0 <= 0.0) || (log_y && p.1 <= 0.0)) {
+/// The index of the knee of a line of (x, y), if it has one; `log`: by the logarithms of both.
+pub(crate) fn of(points: &[(f64, f64)], log: bool) -> Option<usize> {
+    if points.len() < 4 || points.iter().any(|p| log && (p.0 <= 0.0 || p.1 <= 0.0)) {
         return None;
     }
-    let scaled: Vec<(f64, f64)> = points
-        .iter()
-        .map(|p| (if log_x { p.0.ln() } else { p.0 }, if log_y { p.1.ln() } else { p.1 }))
-        .collect();
+    // What grows in proportion is straight on two linear or two log axes, and on no others.
+    let scaled: Vec<(f64, f64)> =
+        points.iter().map(|p| if log { (p.0.ln(), p.1.ln()) } else { *p }).collect();
     let range = |of: fn(&(f64, f64)) -> f64| {
         let (low, high) =
             scaled.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -29,17 +29,25 @@ pub(crate) fn of(points: &[(f64, f64)], log_x: bool, log_y: bool) -> Option<usiz
     if width <= 0.0 || height <= 0.0 {
         return None;
     }
-    let slopes: Vec<f64> =
-        scaled.windows(2).map(|w| (w[1].1 - w[0].1) / height / ((w[1].0 - w[0].0) / width)).collect();
-    let change = |i: usize| (slopes[i] - slopes[i - 1]).abs();
-    let at = (1..slopes.len())
-        .filter(|i| change(*i).is_finite())
-        .max_by(|a, b| change(*a).total_cmp(&change(*b)))?;
-    let (before, after) = (slopes[at - 1].abs(), slopes[at].abs());
-    let steep = before.max(after) >= STEEPER * before.min(after) || slopes[at - 1] * slopes[at] < 0.0;
-    let covered = |from: usize, to: usize| ((scaled[to].1 - scaled[from].1) / height).abs();
-    let side = if after > before { covered(at, points.len() - 1) } else { covered(0, at) };
-    (steep && side >= 0.25).then_some(at)
+    // A line that hardly moves bends by chance.
+    let (least, most) =
+        points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), p| (l.min(p.1), m.max(p.1)));
+    if least > 0.0 && most / least < ALIKE {
+        return None;
+    }
+    let last = points.len() - 1;
+    let slope = |from: usize, to: usize| {
+        let ((x, y), (to_x, to_y)) = (scaled[from], scaled[to]);
+        (to_y - y) / height / ((to_x - x) / width)
+    };
+    let change = |i: usize| (slope(i, last) - slope(0, i)).abs();
+    let at = (1..last).filter(|i| change(*i).is_finite()).max_by(|a, b| change(*a).total_cmp(&change(*b)))?;
+    let (before, after) = (slope(0, at), slope(at, last));
+    let (gentle, steep) = (before.abs().min(after.abs()), before.abs().max(after.abs()));
+    let bends = steep >= STEEPER * gentle || before * after < 0.0;
+    let (from, to) = if after.abs() > before.abs() { (at, last) } else { (0, at) };
+    let covered = ((scaled[to].1 - scaled[from].1) / height).abs();
+    (bends && covered >= 0.25).then_some(at)
 }
 
 /// Where the lines of a figure bend.
@@ -55,7 +63,7 @@ pub(super) fn sentence(chart: &Chart) -> Option<String> {
         for (i, series) in chart.series.iter().enumerate() {
             let points: Vec<(f64, f64)> = believed(panel, i).iter().map(|p| (p.x, p.y)).collect();
             long += usize::from(points.len() >= 4);
-            if let Some(at) = of(&points, chart.x.log, log_y) {
+            if let Some(at) = of(&points, log_y) {
                 let who = format!("{}{}", name(series), of_panel(&column.title));
                 knees.push((place(chart, points[at].0), who));
             }
@@ -93,23 +101,33 @@ mod tests {
     #[test]
     fn a_knee_is_where_the_slope_changes_most() {
         let bent = [(1.0, 1.0), (2.0, 1.1), (3.0, 1.2), (4.0, 5.0), (5.0, 9.0)];
-        assert_eq!(of(&bent, false, false), Some(2));
+        assert_eq!(of(&bent, false), Some(2));
         let flattens = [(1.0, 1.0), (2.0, 4.0), (3.0, 7.0), (4.0, 7.2), (5.0, 7.3)];
-        assert_eq!(of(&flattens, false, false), Some(2));
+        assert_eq!(of(&flattens, false), Some(2));
+    }
+
+    #[test]
+    fn what_grows_in_proportion_has_none_on_a_log_axis() {
+        let cores = [(100.0, 0.0129), (200.0, 0.0142), (350.0, 0.0206), (500.0, 0.0234), (1_000.0, 0.0397)];
+        assert_eq!(of(&cores, false), None);
+        let noise = [(300.0, 1.68), (1_000.0, 1.47), (3_000.0, 1.22), (10_000.0, 1.69)];
+        assert_eq!(of(&noise, true), None);
+        let rises = [(300.0, 1.89), (985.0, 1.30), (3_033.0, 1.35), (10_140.0, 4.01)];
+        assert_eq!(of(&rises, true), Some(2));
     }
 
     #[test]
     fn a_straight_or_short_line_has_none() {
         let straight: Vec<(f64, f64)> = (1..8).map(|i| (f64::from(i), 3.0 * f64::from(i))).collect();
-        assert_eq!(of(&straight, false, false), None);
-        assert_eq!(of(&[(1.0, 1.0), (2.0, 1.0), (3.0, 9.0)], false, false), None);
+        assert_eq!(of(&straight, false), None);
+        assert_eq!(of(&[(1.0, 1.0), (2.0, 1.0), (3.0, 9.0)], false), None);
         let flat = [(1.0, 2.0), (2.0, 2.0), (3.0, 2.0), (4.0, 2.0)];
-        assert_eq!(of(&flat, false, false), None);
+        assert_eq!(of(&flat, false), None);
     }
 
     #[test]
     fn a_power_law_is_straight_on_log_axes() {
         let power: Vec<(f64, f64)> = (0..6).map(|i| (f64::from(1 << i), f64::from(1 << (2 * i)))).collect();
-        assert_eq!(of(&power, true, true), None);
+        assert_eq!(of(&power, true), None);
     }
 }

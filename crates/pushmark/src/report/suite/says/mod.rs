@@ -97,7 +97,9 @@ fn of_panel(title: &str) -> String {
 /// What a place on x is called.
 fn place(chart: &Chart, x: f64) -> String {
     let named = chart.x.places.iter().find(|p| (p.0 - x).abs() < 1e-9);
-    let value = named.map_or_else(|| (chart.x.tick)(x), |p| p.1.clone());
+    // A place that was measured is told by three digits.
+    let digit = 10f64.powi(x.abs().max(f64::MIN_POSITIVE).log10().floor() as i32 - 2);
+    let value = named.map_or_else(|| (chart.x.tick)((x / digit).round() * digit), |p| p.1.clone());
     // A number alone needs its axis.
     let bare = value.chars().all(|c| c.is_ascii_digit() || matches!(c, '\u{202f}' | '.' | 'k'));
     let axis = unit(&chart.x.name);
