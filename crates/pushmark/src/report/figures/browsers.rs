@@ -72,11 +72,15 @@ pub(super) fn figure(case: &Case<'_>) -> Option<Figure> {
 fn sentence(arms: &[&ArmView<'_>]) -> String {
     let disagrees =
         |arm: &&&ArmView<'_>| of(arm).any(|b| b.agreement.as_ref().is_some_and(|agreement| !agreement.ok));
-    let doubtful: Vec<&str> = arms.iter().filter(disagrees).map(|arm| arm.name()).collect();
-    let agreements = || arms.iter().flat_map(|arm| of(arm)).filter_map(|b| b.agreement.as_ref());
+    let arms = || arms.iter().filter(|arm| arm.believed());
+    let doubtful: Vec<&str> = arms().filter(disagrees).map(|arm| arm.name()).collect();
+    let agreements = || arms().flat_map(|arm| of(arm)).filter_map(|b| b.agreement.as_ref());
     let largest = agreements().map(|a| a.p50_difference_us.unsigned_abs()).max();
     match (doubtful.as_slice(), largest) {
-        (_, None) => "No browser heard what a synthetic client heard too: nothing can be compared.".into(),
+        (_, None) => {
+            "No browser of a believed arm heard what a synthetic client heard too: nothing can be compared."
+                .into()
+        }
         ([], Some(largest)) => format!(
             "Browsers and synthetic clients agree: their medians differ by at most {}.",
             PAGE.time(largest as f64)

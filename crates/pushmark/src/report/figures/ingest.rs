@@ -54,7 +54,7 @@ pub(super) fn figure(case: &Case<'_>) -> Option<Figure> {
 }
 
 fn sentence(arms: &[&ArmView<'_>]) -> String {
-    let words = arms.iter().filter_map(|arm| {
+    let words = arms.iter().filter(|arm| arm.believed()).filter_map(|arm| {
         let ((alone, with), each) = (cores(arm)?, per_publication_us(arm)?);
         Some(format!(
             "{}: {} a publication, {} of the server's CPU",
@@ -63,7 +63,10 @@ fn sentence(arms: &[&ArmView<'_>]) -> String {
             PAGE.percent((alone / with).min(1.0))
         ))
     });
-    format!("{}.", words.collect::<Vec<_>>().join("; "))
+    match words.collect::<Vec<_>>().as_slice() {
+        [] => "No arm is believed: nothing is claimed.".into(),
+        words => format!("{}.", words.join("; ")),
+    }
 }
 
 fn draw(case: &Case<'_>, arms: &[&ArmView<'_>], size: Size) -> Drawing {
