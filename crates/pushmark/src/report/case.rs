@@ -1,7 +1,7 @@
 //! What a section of the report is about: the starts of one scenario, seen arm by arm.
 //! Counts are totals of the starts, measured values the median of them.
 
-use pushmark_model::run::{Arm, Delivery, Latency, Outcome, Reason, Run, VerdictState, Window};
+use pushmark_model::run::{Arm, Browser, Delivery, Latency, Outcome, Reason, Run, VerdictState, Window};
 use pushmark_model::transport::Transport;
 
 use super::RunFiles;
@@ -217,6 +217,11 @@ impl<'a> ArmView<'a> {
             (_, Outcome::Died) => " †",
             _ => "",
         }
+    }
+
+    /// The real browsers of each start.
+    pub(crate) fn browsers(&self) -> impl Iterator<Item = &'a Browser> + '_ {
+        self.starts.iter().filter_map(|a| a.browser.as_ref())
     }
 
     pub(crate) fn deliveries(&self) -> impl Iterator<Item = &'a Delivery> + '_ {

@@ -41,13 +41,8 @@ impl Pair {
     }
 }
 
-/// The browsers of each start.
-fn of<'a>(arm: &'a ArmView<'_>) -> impl Iterator<Item = &'a Browser> {
-    arm.starts.iter().filter_map(|start| start.browser.as_ref())
-}
-
 fn with_browsers<'c, 'a>(case: &'c Case<'a>) -> Vec<&'c ArmView<'a>> {
-    case.arms.iter().filter(|arm| of(arm).next().is_some()).collect()
+    case.arms.iter().filter(|arm| arm.browsers().next().is_some()).collect()
 }
 
 pub(super) fn figure(case: &Case<'_>) -> Option<Figure> {
@@ -70,11 +65,12 @@ pub(super) fn figure(case: &Case<'_>) -> Option<Figure> {
 }
 
 fn sentence(arms: &[&ArmView<'_>]) -> String {
-    let disagrees =
-        |arm: &&&ArmView<'_>| of(arm).any(|b| b.agreement.as_ref().is_some_and(|agreement| !agreement.ok));
+    let disagrees = |arm: &&&ArmView<'_>| {
+        arm.browsers().any(|b| b.agreement.as_ref().is_some_and(|agreement| !agreement.ok))
+    };
     let arms = || arms.iter().filter(|arm| arm.believed());
     let doubtful: Vec<&str> = arms().filter(disagrees).map(|arm| arm.name()).collect();
-    let agreements = || arms().flat_map(|arm| of(arm)).filter_map(|b| b.agreement.as_ref());
+    let agreements = || arms().flat_map(|arm| arm.browsers()).filter_map(|b| b.agreement.as_ref());
     let largest = agreements().map(|a| a.p50_difference_us.unsigned_abs()).max();
     match (doubtful.as_slice(), largest) {
         (_, None) => {
@@ -107,7 +103,7 @@ fn draw(case: &Case<'_>, arms: &[&ArmView<'_>], size: Size) -> Drawing {
     for (i, (arm, pair)) in arms.iter().zip(&pairs).enumerate() {
         let y = top + step * i as f64 + 18.0;
         rows::name(&mut canvas, arm, 0.0, y);
-        let refused = of(arm).find_map(|b| b.refused.as_deref());
+        let refused = arm.browsers().find_map(|b| b.refused.as_deref());
         let unheard = pair.browsers[0].is_none().then_some("no browser heard anything");
         if !rows::instead(&mut canvas, arm, left, y, right - left, refused.or(unheard)) {
             row(&mut canvas, arm, pair, &x, y);
@@ -162,7 +158,7 @@ fn table(arms: &[&ArmView<'_>]) -> Table {
     let mut table = Table::new(&columns);
     for arm in arms {
         let pair = Pair::of(arm);
-        let sum = |f: fn(&Browser) -> u64| Cell::count(of(arm).map(f).sum());
+        let sum = |f: fn(&Browser) -> u64| Cell::count(arm.browsers().map(f).sum());
         let mut row = vec![Cell::text(arm.name()), sum(|b| b.deliveries), sum(|b| b.intended)];
         let times = pair.synthetic.into_iter().chain(pair.browsers).chain([pair.bound]);
         row.extend(times.map(|us| Cell::time(us, unit)));

@@ -1,7 +1,7 @@
 //! What of the server's CPU the feed alone takes: the same publications with nobody to hear them,
 //! against the same server with its crowd.
 
-use pushmark_model::run::Ingest;
+use pushmark_model::metrics::Metric;
 
 use crate::report::canvas::{Canvas, Drawing, Text};
 use crate::report::case::{ArmView, Case, TAIL};
@@ -13,25 +13,19 @@ use crate::report::scale::{Scale, plain_tick};
 use crate::report::table::{Cell, Table};
 use crate::report::tokens::{BG, SERVER};
 
-fn median(arm: &ArmView<'_>, of: impl Fn(&Ingest) -> Option<f64>) -> Option<f64> {
-    arm.estimate(|a| of(a.ingest.as_ref()?), true).map(|e| e.value)
+/// A metric of the table, the median of the starts.
+fn metric(arm: &ArmView<'_>, name: &str) -> Option<f64> {
+    let metric = Metric::find(name)?;
+    arm.estimate(|a| metric.value(a), true).map(|e| e.value)
 }
 
 fn per_publication_us(arm: &ArmView<'_>) -> Option<f64> {
-    median(arm, |i| (i.published > 0).then(|| i.server_cpu_us as f64 / i.published as f64))
+    metric(arm, "ingest.server_cpu_us_per_publication")
 }
 
 /// Cores of the server: with the feed alone, and with its crowd.
 fn cores(arm: &ArmView<'_>) -> Option<(f64, f64)> {
-    let alone = median(arm, |i| (i.window_us > 0).then(|| i.server_cpu_us as f64 / i.window_us as f64))?;
-    let with = arm.estimate(
-        |a| {
-            let server = a.server.as_ref().filter(|s| s.window_us > 0)?;
-            Some(server.cpu_us as f64 / server.window_us as f64)
-        },
-        true,
-    )?;
-    Some((alone, with.value))
+    metric(arm, "ingest.server_cpu_cores").zip(metric(arm, "server.cpu_cores"))
 }
 
 pub(super) fn figure(case: &Case<'_>) -> Option<Figure> {

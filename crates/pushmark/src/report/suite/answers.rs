@@ -162,22 +162,28 @@ fn ratios_in_words(ratios: &mut [f64], a: &str, b: &str, about: &str) -> String 
     )
 }
 
+/// Said where a question needs an axis and has none.
+const NOTHING_NAMED: &str = "The suite does not say of what.";
+
+/// The cells that were run, by the question's value of its axis; `None` without an axis.
+fn by_value<'v, 'a>(view: &'v View<'a>, question: &Question) -> Option<Vec<(&'v str, Vec<&'v Cell<'a>>)>> {
+    let axis = view.axis(question.axis.as_ref()?)?;
+    let cells = chosen(view, question);
+    let asked = |v: &&String| question.values.is_empty() || question.values.contains(v);
+    let of = |value: &'v String| {
+        let run = |c: &&&Cell<'_>| c.axis(&axis.name) == Some(value) && c.n() > 0;
+        (value.as_str(), cells.iter().filter(run).copied().collect::<Vec<_>>())
+    };
+    Some(axis.values.iter().filter(asked).map(of).filter(|(_, cells)| !cells.is_empty()).collect())
+}
+
 /// What became of the cells of each value.
 fn held(view: &View<'_>, question: &Question) -> String {
-    let Some(axis) = question.axis.as_ref().and_then(|name| view.axis(name)) else {
-        return "The suite does not say of what.".into();
-    };
-    let cells = chosen(view, question);
-    let values = axis.values.iter().filter(|v| question.values.is_empty() || question.values.contains(v));
+    let Some(groups) = by_value(view, question) else { return NOTHING_NAMED.into() };
     let mut sentences = Vec::new();
-    for value in values {
-        let mine: Vec<&&Cell<'_>> =
-            cells.iter().filter(|c| c.axis(&axis.name) == Some(value) && c.n() > 0).collect();
-        if mine.is_empty() {
-            continue;
-        }
+    for (value, mine) in groups {
         let died = mine.iter().filter(|c| c.fate() == Fate::Died).count();
-        let all = |c: &&&&Cell<'_>| {
+        let all = |c: &&&Cell<'_>| {
             c.fate() != Fate::Died
                 && c.arms().iter().all(|a| {
                     a.starts

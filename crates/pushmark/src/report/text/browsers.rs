@@ -10,7 +10,7 @@ use super::{COLUMNS, Pen, wrapped};
 pub(super) fn lines(case: &Case<'_>, pen: &Pen) -> Vec<String> {
     let mut out = Vec::new();
     for arm in &case.arms {
-        let Some(first) = of(arm).next() else { continue };
+        let Some(first) = arm.browsers().next() else { continue };
         if out.is_empty() {
             out.push(String::new());
             let head = format!(
@@ -35,20 +35,15 @@ pub(super) fn lines(case: &Case<'_>, pen: &Pen) -> Vec<String> {
     out
 }
 
-/// The browsers of each start.
-fn of<'a>(arm: &'a ArmView<'_>) -> impl Iterator<Item = &'a Browser> {
-    arm.starts.iter().filter_map(|start| start.browser.as_ref())
-}
-
 fn line(arm: &ArmView<'_>, pen: &Pen) -> String {
     let ms = |of: &dyn Fn(&Browser) -> Option<f64>| {
         let value = arm.estimate(|a| of(a.browser.as_ref()?), false);
         value.map_or("–".to_owned(), |us| TERMINAL.three(us.value / 1e3))
     };
     let agreement = |of: fn(&Agreement) -> f64| ms(&|b: &Browser| Some(of(b.agreement.as_ref()?)));
-    let doubt = of(arm).any(|b| b.agreement.as_ref().is_some_and(|agreement| !agreement.ok));
+    let doubt = arm.browsers().any(|b| b.agreement.as_ref().is_some_and(|agreement| !agreement.ok));
     let (deliveries, intended): (u64, u64) =
-        of(arm).fold((0, 0), |(d, i), b| (d + b.deliveries, i + b.intended));
+        arm.browsers().fold((0, 0), |(d, i), b| (d + b.deliveries, i + b.intended));
     let difference = agreement(|a| a.p50_difference_us as f64);
     let signed =
         if difference.starts_with(['−', '-', '–']) { difference } else { format!("+{difference}") };

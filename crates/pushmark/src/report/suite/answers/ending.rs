@@ -4,20 +4,15 @@ use pushmark_model::run::Flood;
 use pushmark_model::suite::Question;
 
 use super::super::cells::View;
-use super::chosen;
+use super::{NOTHING_NAMED, by_value};
 
 /// A sentence for each value of the axis.
 pub(super) fn answer(view: &View<'_>, question: &Question) -> String {
-    let Some(axis) = question.axis.as_ref().and_then(|name| view.axis(name)) else {
-        return "The suite does not say of what.".into();
-    };
-    let cells = chosen(view, question);
-    let values = axis.values.iter().filter(|v| question.values.is_empty() || question.values.contains(v));
+    let Some(groups) = by_value(view, question) else { return NOTHING_NAMED.into() };
     let mut sentences = Vec::new();
-    for value in values {
+    for (value, cells) in groups {
         let floods: Vec<&Flood> = cells
             .iter()
-            .filter(|c| c.axis(&axis.name) == Some(value))
             .flat_map(|c| c.arms())
             .flat_map(|a| a.starts.iter().filter_map(|s| s.flood.as_ref()))
             .collect();
