@@ -1,6 +1,5 @@
 //! A small slice of the studies' own suites, run as a user runs them: fewer clients, fewer cycles,
-//! nothing else. Those whose waits alone take a minute run ten times as fast, from a
-//! copy. (Floods have tests of their own, `steered.rs`.)
+//! nothing else. Those whose waits alone take a minute run ten times as fast, from a copy.
 
 mod tool;
 
@@ -97,4 +96,18 @@ fn of_push_against_pull() {
         number(arm, "/delivery/delivered") > 0.0 && skipped > 0.0,
         "polls of 1.5 s skip states: {skipped}"
     );
+}
+
+#[test]
+fn of_threads_against_non_blocking_sockets() {
+    // One start, and messages as often as its trend is looked at.
+    let faster = |text: String| {
+        text.replace("repeat = 3", "repeat = 1").replace("\"0.1/s\"", "\"1/s\"").replace("\"4s\"", "\"1s\"")
+    };
+    let arms = slice_of("threads-nio", "builtin-50-s", (0.01, 1.0), faster);
+    let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
+    let flood = &arm["flood"];
+    assert_eq!(flood["end"], "limit", "{flood}");
+    assert_eq!((number(flood, "/offered"), number(flood, "/established")), (200.0, 200.0));
+    assert!(number(flood, "/served_max") > 0.0, "those who came were told something");
 }

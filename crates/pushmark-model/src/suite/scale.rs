@@ -41,6 +41,13 @@ impl Scale {
                 changes.push(("load.ramp.steps", toml::Value::Array(self.steps(steps, crowd))));
             }
         }
+        if let Some(flood) = &scenario.flood {
+            // The bound of a flood is its crowd.
+            let limit = share_of(flood.limit(), self.all).max(1);
+            if limit != flood.limit() {
+                changes.push(("flood.limit", whole(limit)));
+            }
+        }
         if let Some(count) = scenario.publisher.as_ref().and_then(|p| p.count) {
             let fewer = share_of(count, self.all * self.time).max(CYCLES_MIN).min(count);
             if fewer != count {

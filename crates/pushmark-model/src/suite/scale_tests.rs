@@ -73,3 +73,14 @@ fn a_scale_is_a_share() {
     assert_eq!(["0.1", "10%", "1", "0.25"].map(Scale::share), [Some(0.1), Some(0.1), Some(1.0), Some(0.25)]);
     assert_eq!(["0", "1.5", "-1", "a", ""].map(Scale::share), [None; 5]);
 }
+
+#[test]
+fn a_flood_is_of_fewer_at_its_own_rate() {
+    let flood =
+        "transports = [\"sse\"]\nflood = { rate = \"50/s\", limit = 20000 }\npublisher = { rate = \"1/s\" }";
+    let of = |all, time| -> Vec<(String, String)> {
+        changes(flood, all, time).into_iter().filter(|(key, _)| key.starts_with("flood")).collect()
+    };
+    assert_eq!(of(0.01, 1.0), is(&[("flood.limit", "200")]));
+    assert_eq!(of(1.0, 0.01), is(&[]), "cycles are not clients");
+}

@@ -33,7 +33,7 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
         },
     };
     let curves = Curves::of(view, figure, &cells, &across);
-    let panels = panel_values(view, figure, &cells);
+    let (panels, unrun) = panel_values(view, figure, &cells);
     let mut homeless = 0;
     let columns: Vec<Column> = panels
         .iter()
@@ -66,7 +66,7 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
     let told = says::against(view, figure, &chart, &rows[0], &cells);
     Ok(Drawn {
         says: told,
-        caption: caption(view, figure, &chart, &cells, homeless),
+        caption: caption(view, figure, &chart, &cells, homeless, &unrun),
         body: Body::Drawing { wide, narrow },
         table: table(view, &rows, &across, &cells),
     })
@@ -121,11 +121,17 @@ fn axis_of(quantity: &Quantity, cells: &[&Cell<'_>]) -> Axis {
     }
 }
 
-/// The values with a panel each; one without a value where the figure names no axis.
-fn panel_values(view: &View<'_>, figure: &Figure, cells: &[&Cell<'_>]) -> Vec<Option<String>> {
-    let Some(axis) = figure.panel.as_deref().and_then(|p| view.axis(p)) else { return vec![None] };
-    let occurs = |v: &&String| cells.iter().any(|c| c.axis(&axis.name) == Some(v.as_str()));
-    axis.values.iter().filter(occurs).cloned().map(Some).collect()
+/// The values with a panel each, one without a value where the figure names no axis; and those
+/// that have none, because nothing of them was run.
+fn panel_values(view: &View<'_>, figure: &Figure, cells: &[&Cell<'_>]) -> (Vec<Option<String>>, Vec<String>) {
+    let Some(axis) = figure.panel.as_deref().and_then(|p| view.axis(p)) else {
+        return (vec![None], Vec::new());
+    };
+    let occurs = axis.values.iter().filter(|v| cells.iter().any(|c| c.axis(&axis.name) == Some(v.as_str())));
+    let run =
+        |v: &String| cells.iter().any(|c| c.axis(&axis.name) == Some(v.as_str()) && c.fate() != Fate::NotRun);
+    let (drawn, unrun): (Vec<_>, Vec<_>) = occurs.cloned().partition(run);
+    (drawn.into_iter().map(Some).collect(), unrun)
 }
 
 /// `5 000 users`; a name stands alone.
@@ -234,7 +240,14 @@ fn open(figure: &Figure, across: &Across, value: Option<&str>, quantity: &Quanti
     lines.into_iter().map(sorted).collect()
 }
 
-fn caption(view: &View<'_>, figure: &Figure, chart: &Chart, cells: &[&Cell<'_>], homeless: usize) -> String {
+fn caption(
+    view: &View<'_>,
+    figure: &Figure,
+    chart: &Chart,
+    cells: &[&Cell<'_>],
+    homeless: usize,
+    unrun: &[String],
+) -> String {
     let mut parts = Vec::new();
     if let (Some(number), Some(study)) = (&figure.number, &view.suite.study) {
         parts.push(format!("{number} of study {}", study.number));
@@ -271,6 +284,11 @@ fn caption(view: &View<'_>, figure: &Figure, chart: &Chart, cells: &[&Cell<'_>],
     if homeless > 0 {
         let cells = super::super::words::plural(homeless, "cell");
         parts.push(format!("{cells} without a result and so without a place: see the table"));
+    }
+    if !unrun.is_empty() {
+        let values: Vec<String> = unrun.iter().map(|v| panel_title(view, figure, Some(v))).collect();
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        parts.push(format!("no panel for {}: not run", super::super::words::list(&values)));
     }
     parts.extend(figure.note.clone());
     parts.retain(|p| !p.is_empty());

@@ -9,7 +9,7 @@ use pushmark_model::suite::{AnswerBy, Question};
 use super::super::case::ArmView;
 use super::super::numbers::PAGE;
 use super::super::words;
-use super::cells::{Cell, Fate, View};
+use super::cells::{Cell, Fate, View, stands};
 use super::published::ALIKE;
 use super::quantity::Quantity;
 
@@ -45,12 +45,9 @@ pub(super) fn answer(view: &View<'_>, question: &Question) -> String {
     }
 }
 
-/// The arm whose figures stand for a cell. A flood is meant to end its server: its figures hold.
+/// The arm whose figures stand for a cell, if those of all its arms do.
 fn shown<'v, 'a>(cell: &'v Cell<'a>) -> Option<&'v ArmView<'a>> {
-    let arm = cell.arms().first()?;
-    let flood = || arm.starts.iter().any(|a| a.flood.is_some());
-    let fate = cell.fate();
-    (fate.has_value() || fate == Fate::Died && flood()).then_some(arm)
+    cell.arms().iter().all(stands).then(|| cell.arms().first())?
 }
 
 fn chosen<'v, 'a>(view: &'v View<'a>, question: &Question) -> Vec<&'v Cell<'a>> {

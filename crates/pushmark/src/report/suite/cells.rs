@@ -205,6 +205,12 @@ pub(crate) fn fate_of(arm: &ArmView<'_>) -> Fate {
     }
 }
 
+/// Whether the numbers of an arm stand. A flood is meant to end its server: its numbers do.
+pub(crate) fn stands(arm: &ArmView<'_>) -> bool {
+    let fate = fate_of(arm);
+    fate.has_value() || fate == Fate::Died && arm.starts.iter().any(|a| a.flood.is_some())
+}
+
 /// The error of an arm, the end of its server, or the first words of its verdict's reason.
 pub(crate) fn reason_of(arm: &ArmView<'_>) -> String {
     let error = || arm.starts.iter().find_map(|a| a.error.clone());

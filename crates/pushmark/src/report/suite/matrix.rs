@@ -13,7 +13,7 @@ use super::super::case::ArmView;
 use super::super::table::{Cell as Field, Table};
 use super::super::verdict::key;
 use super::super::words;
-use super::cells::{Cell, Fate, View, fate_of, reason_of};
+use super::cells::{Cell, Fate, View, fate_of, reason_of, stands};
 use super::drawn::{Body, Drawn};
 use super::quantity::{Divisor, Quantity, Reading, two};
 use layout::{Block, Layout, Row};
@@ -50,7 +50,7 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
     let values: Vec<f64> = cells
         .iter()
         .flat_map(|c| c.arms())
-        .filter(|a| fate_of(a).has_value())
+        .filter(|a| stands(a))
         .filter_map(|a| Some(quantity.read(a).estimate()?.value))
         .collect();
     let heat =
@@ -136,7 +136,7 @@ fn caption(view: &View<'_>, figure: &Figure, quantity: &Quantity, cells: &[&Cell
 }
 
 fn values_of(quantity: &Quantity, cells: &[&Cell<'_>]) -> Vec<f64> {
-    let arms = cells.iter().flat_map(|c| c.arms()).filter(|a| fate_of(a).has_value());
+    let arms = cells.iter().flat_map(|c| c.arms()).filter(|a| stands(a));
     arms.filter_map(|a| Some(quantity.read(a).estimate()?.value)).collect()
 }
 
@@ -146,7 +146,7 @@ fn key_line(cells: &[&Cell<'_>]) -> String {
         Fate::Valid => "✓ valid is unmarked",
         Fate::Suspect => "▲ suspect: the figure stands, doubtful",
         Fate::Incomplete => "◐ incomplete: stopped early",
-        Fate::Died => "† died: the server crashed, a finding",
+        Fate::Died => "† died: the server crashed, a finding; a flood's number is what it held until then",
         Fate::Invalid => "✕ invalid: measured, not believed, no number shown",
         Fate::Failed => "✕ failed: it never came to a measurement",
         Fate::Refused => "refused: this machine cannot hold it",
@@ -210,7 +210,7 @@ fn cell_of(row: &Row<'_, '_>, cell: Option<&Cell<'_>>, quantity: &Quantity, heat
     let Some(cell) = cell else { return html! { td {} } };
     let arm = row.arm_of(cell);
     let fate = arm.map_or_else(|| cell.fate(), fate_of);
-    let Some(arm) = arm.filter(|_| fate.has_value()) else { return without(fate, &reason(cell, arm)) };
+    let Some(arm) = arm.filter(|a| stands(a)) else { return without(fate, &reason(cell, arm)) };
     let title = title(cell, arm, quantity);
     let one = if heat.mark_single && arm.n() == 1 {
         html! { sup { "1" } }
@@ -225,6 +225,7 @@ fn cell_of(row: &Row<'_, '_>, cell: Option<&Cell<'_>>, quantity: &Quantity, heat
                 Fate::Suspect => {
                     html! { td class={ "doubt b" (step) } title=(title) { "▲\u{a0}" (number) (one) } }
                 }
+                Fate::Died => html! { td.died title=(title) { "†\u{a0}" (number) (one) } },
                 Fate::Incomplete => html! { td.stopped title=(title) { span { "◐\u{a0}" (number) (one) } } },
                 _ => html! { td class={ "q" (step) } title=(title) { (number) (one) } },
             }
@@ -288,20 +289,21 @@ pub(crate) fn long_table(view: &View<'_>, quantity: &Quantity, cells: &[&Cell<'_
             let fate = arm.map_or_else(|| cell.fate(), fate_of);
             let reading = arm.map(|a| quantity.read(a));
             let estimate = reading.as_ref().and_then(Reading::estimate).copied();
-            let believed = estimate.filter(|_| fate.has_value());
+            let stands = arm.is_some_and(stands);
+            let believed = estimate.filter(|_| stands);
             let show = |value: Option<f64>| value.map_or_else(Field::absent, |v| scaled(v, unit));
             row.push(match (&reading, believed) {
-                (Some(Reading::AtLeast(us)), _) if fate.has_value() => {
+                (Some(Reading::AtLeast(us)), _) if stands => {
                     Field { shown: format!("≥ {}", scaled(*us, unit).shown), plain: String::new() }
                 }
-                (Some(Reading::Absent(reason)), _) if fate.has_value() => Field::absent_for(reason),
+                (Some(Reading::Absent(reason)), _) if stands => Field::absent_for(reason),
                 _ => show(believed.map(|e| e.value)),
             });
             let bounds = believed.and_then(|e| e.bounds());
             row.extend([show(bounds.map(|b| b.0)), show(bounds.map(|b| b.1))]);
             row.push(Field::count(arm.map_or(0, ArmView::n) as u64));
             row.extend([Field::text(fate.name()), Field::text(reason(cell, arm))]);
-            row.push(if fate.has_value() { Field::absent() } else { show(estimate.map(|e| e.value)) });
+            row.push(if stands { Field::absent() } else { show(estimate.map(|e| e.value)) });
             table.push(row);
         }
     }

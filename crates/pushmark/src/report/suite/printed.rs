@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use pushmark_model::suite::{Figure, FigureKind};
 
-use super::cells::{Cell, View};
+use super::cells::{Cell, View, stands};
 use super::quantity::Quantity;
 use super::study::ids;
 
@@ -65,8 +65,8 @@ fn pairs<'v, 'a>(view: &'v View<'a>, figure: &Figure, quantity: &Quantity) -> Ve
             .filter(|c| published.only.iter().all(|(axis, value)| c.axis(axis) == Some(value)));
         // A number of several cells belongs to none of them.
         let (Some(cell), None) = (cells.next(), cells.next()) else { continue };
-        let value = cell.arms().iter().find_map(|a| Some(quantity.read(a).estimate()?.value));
-        pairs.push(Pair { cell, printed, measured: value.filter(|_| cell.fate().has_value()) });
+        let measured = cell.arms().iter().find_map(|a| Some(quantity.read(a).estimate()?.value));
+        pairs.push(Pair { cell, printed, measured: measured.filter(|_| cell.arms().iter().all(stands)) });
     }
     pairs
 }

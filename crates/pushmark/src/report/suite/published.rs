@@ -7,7 +7,7 @@ use pushmark_model::suite::{Figure, Published};
 use super::super::estimate::Estimate;
 use super::super::numbers::PAGE;
 use super::super::table::{Cell as Field, Table};
-use super::cells::{Cell, Fate, View, fate_of};
+use super::cells::{Cell, Fate, View, fate_of, stands};
 use super::places::{Places, number};
 use super::quantity::{Quantity, Reading};
 use super::says::knee;
@@ -154,7 +154,7 @@ fn row<'p>(view: &View<'_>, figure: &Figure, printed: &'p Published) -> Row<'p> 
         return absent("– several transports", None);
     }
     let fate = arm.map_or_else(|| cell.fate(), fate_of);
-    let (Some(arm), true) = (arm, fate.has_value()) else {
+    let Some(arm) = arm.filter(|a| stands(a)) else {
         return absent(&format!("{} {}", fate.glyph(), fate.name()), Some(fate));
     };
     let Ok(quantity) = Quantity::find(&figure.y) else { return absent("see the figure", Some(fate)) };

@@ -90,8 +90,9 @@ pub(super) fn curves(cells: &[&Cell<'_>], crowd: &str, line: Option<&str>) -> Ve
             crowds.insert(clients, answers(arm));
         }
     }
-    // A cell without a run has no arm that says its transport: its way does.
-    for cell in cells.iter().filter(|cell| cell.arms().is_empty()) {
+    // A refused cell has no arm that says its transport: its way does. One that is only not run yet
+    // was not tried.
+    for cell in cells.iter().filter(|cell| cell.fate() == Fate::Refused) {
         let Some(clients) = crowd_of(cell, crowd) else { continue };
         for crowds in ways.values_mut().filter_map(|ways| ways.get_mut(&way_of(cell))) {
             crowds.insert(clients, Err(cell.fate()));

@@ -5,7 +5,7 @@ use pushmark_model::suite::Figure;
 use super::super::super::numbers::TERMINAL;
 use super::super::super::text::COLUMNS;
 use super::super::super::words::plural;
-use super::super::cells::{Cell, Fate, View, fate_of};
+use super::super::cells::{Cell, Fate, View, fate_of, stands};
 use super::super::quantity::{Quantity, Reading, two};
 use super::layout::{Block, Layout, Row};
 use super::{Divisor, values_of};
@@ -85,7 +85,7 @@ fn name(row: &Row<'_, '_>) -> String {
 fn cell(row: &Row<'_, '_>, cell: &Cell<'_>, quantity: &Quantity, unit: Divisor) -> String {
     let arm = row.arm_of(cell);
     let fate = arm.map_or_else(|| cell.fate(), fate_of);
-    let Some(arm) = arm.filter(|_| fate.has_value()) else {
+    let Some(arm) = arm.filter(|a| stands(a)) else {
         return if fate == Fate::NotRun { "not run".into() } else { fate.name().into() };
     };
     let doubt = if fate == Fate::Valid { "" } else { fate.glyph() };
