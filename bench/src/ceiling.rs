@@ -90,5 +90,6 @@ fn ask(args: &Args, transport: Transport) -> Ask {
         warmup_ns: 1_000_000_000,
         measure_ns: args.seconds * 1_000_000_000,
         stamp_sample: 0,
+        batch_ns: 0,
     }
 }

@@ -102,5 +102,6 @@ fn ask(args: &Args, transport: Transport) -> Ask {
         warmup_ns: 1_000_000_000,
         measure_ns: args.hold * 1_000_000_000,
         stamp_sample: 0,
+        batch_ns: 0,
     }
 }

@@ -33,12 +33,16 @@ pub(crate) struct Args {
     no_stamps: bool,
 }
 
+/// A receiver: its name, who it is, one connection in how many is stamped, how long arrivals gather.
+type Row = (&'static str, Receiver, u32, u64);
+
 /// Receivers in the order of the table; a round begins with another each time.
-const RECEIVERS: [(&str, Receiver, u32); 4] = [
-    ("floor", Receiver::Floor, 0),
-    ("driver, full accounting", Receiver::Driver, 0),
-    ("driver, stamps on 1 in 64", Receiver::Driver, 64),
-    ("driver, stamps on all", Receiver::Driver, 1),
+const RECEIVERS: [Row; 5] = [
+    ("floor", Receiver::Floor, 0, 0),
+    ("driver, full accounting", Receiver::Driver, 0, 0),
+    ("driver, batches of 1 ms", Receiver::Driver, 0, 1_000_000),
+    ("driver, stamps on 1 in 64", Receiver::Driver, 64, 0),
+    ("driver, stamps on all", Receiver::Driver, 1, 0),
 ];
 
 pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
@@ -55,12 +59,12 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
 }
 
 fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Table> {
-    let receivers = &RECEIVERS[..if args.no_stamps { 2 } else { RECEIVERS.len() }];
+    let receivers = &RECEIVERS[..if args.no_stamps { 3 } else { RECEIVERS.len() }];
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); receivers.len()];
     for round in 0..args.pairs {
         for turn in 0..receivers.len() {
             let at = (turn + round) % receivers.len();
-            let (name, receiver, stamp_sample) = receivers[at];
+            let (name, receiver, stamp_sample, batch_ns) = receivers[at];
             let ask = Ask {
                 transport,
                 connections: CONNECTIONS,
@@ -71,6 +75,7 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
                 warmup_ns: 1_000_000_000,
                 measure_ns: args.seconds * 1_000_000_000,
                 stamp_sample,
+                batch_ns,
             };
             let m = run::measure(common, receiver, &ask, &[])?;
             eprintln!(
@@ -88,12 +93,7 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
     Ok(table(args, transport, receivers, &measured))
 }
 
-fn table(
-    args: &Args,
-    transport: Transport,
-    receivers: &[(&str, Receiver, u32)],
-    measured: &[Vec<Measured>],
-) -> Table {
+fn table(args: &Args, transport: Transport, receivers: &[Row], measured: &[Vec<Measured>]) -> Table {
     let title = format!(
         "{transport}: {CONNECTIONS} connections, {} deliveries/s, {} rounds of {} s",
         args.rate, args.pairs, args.seconds
@@ -119,7 +119,7 @@ fn table(
         let pairs = runs.iter().zip(&measured[0]);
         median(&pairs.map(|(m, floor)| f(m) / floor.cpu_s_per_million()).collect::<Vec<_>>())
     };
-    for ((name, receiver, _), runs) in receivers.iter().zip(measured) {
+    for ((name, receiver, ..), runs) in receivers.iter().zip(measured) {
         let accounts = |f: &dyn Fn(&crate::driver::Accounts) -> f64| {
             let values: Vec<f64> = runs.iter().filter_map(|m| m.accounts.as_ref().map(f)).collect();
             (!values.is_empty()).then(|| median(&values))

@@ -75,6 +75,7 @@ fn rss(common: &Common, transport: Transport, connections: u64) -> anyhow::Resul
         warmup_ns: 2_000_000_000,
         measure_ns: 1_000_000_000,
         stamp_sample: 0,
+        batch_ns: 0,
     };
     // Between two records: at whole seconds one is handed over, and both are in memory.
     let quiet_ns = plan::arm(&ask).phases.measure_end_ns() + 500_000_000;

@@ -29,6 +29,8 @@ pub(crate) struct Ask {
     pub(crate) measure_ns: u64,
     /// A connection in so many carries kernel stamps; 0: none.
     pub(crate) stamp_sample: u32,
+    /// How long arrivals gather; 0: not at all.
+    pub(crate) batch_ns: u64,
 }
 
 /// The path of a subscription, as a template.
@@ -112,6 +114,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             check: false,
         }),
         stamp_sample: ask.stamp_sample,
+        batch_ns: ask.batch_ns,
         sources: sources(ask.connections),
         latest_value: false,
         clients: None,
@@ -163,6 +166,7 @@ pub(crate) mod tests {
             warmup_ns: SECOND_NS,
             measure_ns: 10 * SECOND_NS,
             stamp_sample: 0,
+            batch_ns: 0,
         }
     }
 

@@ -14,7 +14,7 @@ use pushmark_model::plan::{Mode, ShardPlan};
 use pushmark_model::record::Record;
 use pushmark_model::schedule::Schedule;
 use pushmark_model::steer::Steer;
-use pushmark_net::{Clock, Nanos, Poller, Wheel, set_timer_slack_1ns};
+use pushmark_net::{Clock, Nanos, Poller, Wheel, set_timer_slack_1ns, sleep_until};
 use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
@@ -27,7 +27,8 @@ use crate::token::{self, Owner};
 
 /// Where records go. A returned record is used again.
 pub trait Sink {
-    /// Takes the record of an interval; gives an empty one to fill.
+    /// Takes the record of an interval; gives an empty one to fill, or the same to go on with where
+    /// it cannot take it now. It must not wait.
     fn take(&mut self, record: Box<Record>) -> Box<Record>;
 }
 
@@ -191,6 +192,7 @@ impl Shard {
         let mut next_sweep_ns = start_ns + SWEEP_NS;
         let mut expired = Vec::new();
         let mut look = Look::new(Clock::now());
+        let mut busy = false;
 
         loop {
             let end_ns = start_ns + self.plan.arm.phases.end_ns();
@@ -207,12 +209,22 @@ impl Shard {
             if self.in_measure {
                 self.accounting.record.times.turn.record_ns(look.at_ns, began_ns);
             }
-            let timeout_ns = look.timeout_ns(began_ns, next_ns);
+            // Where batches are asked for, arrivals after others gather before they are looked for; the
+            // look then does not wait, so that read lag says how long they may have lain.
+            let rest_until_ns = if busy { (look.at_ns + self.plan.arm.batch_ns).min(next_ns) } else { 0 };
+            let timeout_ns = match rest_until_ns > began_ns {
+                true => {
+                    sleep_until(rest_until_ns);
+                    0
+                }
+                false => look.timeout_ns(began_ns, next_ns),
+            };
             let batch = self.poller.wait(Some(timeout_ns))?;
             self.now_ns = Clock::now();
             let waited_ns = (began_ns, self.now_ns);
             self.unread_since_ns = look.took(waited_ns, timeout_ns, batch.len(), batch.is_broken_off());
             self.accounting.record.counts.wakeups += 1;
+            busy = batch.len() > 0;
             let full = batch.len() == pushmark_net::poller::BATCH_MAX;
             self.accounting.record.counts.turns_bounded += u64::from(full);
 

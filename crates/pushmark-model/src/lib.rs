@@ -17,6 +17,7 @@
 //! | [`Run`](run::Run) | the kept result of one case |
 //! | generator, agent | pushmark's own side; one generator process |
 
+pub mod agent;
 pub mod compare;
 pub mod content;
 pub mod draw;

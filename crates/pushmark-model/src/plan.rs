@@ -93,6 +93,9 @@ pub struct ArmPlan {
     pub publisher: Option<PublisherPlan>,
     /// A connection in so many carries kernel receive stamps; 0: none.
     pub stamp_sample: u32,
+    /// How long arrivals are left to gather before they are read; 0: not at all.
+    #[serde(default)]
+    pub batch_ns: u64,
     /// Source addresses to rotate over; empty: the system's choice.
     pub sources: Vec<IpAddr>,
     /// Channels whose newest value replaces older ones: skipped ones are superseded, not missing.
@@ -471,6 +474,7 @@ pub(crate) mod tests {
             subscriptions: Subscriptions { channels: 50, per_connection: 3, room_size: None, names: vec![] },
             publisher: None,
             stamp_sample: 64,
+            batch_ns: 0,
             sources: vec![],
             latest_value: false,
             clients: None,

@@ -50,6 +50,7 @@ pub use url::{TargetUrl, UrlError};
 pub use warmup::WarmUp;
 
 use crate::transport::Transport;
+use crate::units::Nanos;
 
 /// The seed of a scenario that names none.
 pub const DEFAULT_SEED: u64 = 42;
@@ -73,8 +74,12 @@ pub struct Scenario {
     /// Generator threads (shards). Default: as many as the generator's share of the CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// Generator processes that the shards are dealt to; 0: none beside the run's own. Default: 0.
+    pub agents: u32,
     /// One connection in so many carries kernel receive stamps, which measure read lag; 0: none. Default: 64.
     pub stamp_sample: u32,
+    /// Arrivals are taken in batches of so long, which costs less and reads later: by up to as much, which read lag shows. Default: 0s, each as it comes.
+    pub batch: Nanos,
     /// What is measured.
     pub target: Target,
     /// The crowd, the phases and how clients behave.
@@ -100,7 +105,9 @@ impl Default for Scenario {
             transports: None,
             repeat: 1,
             threads: None,
+            agents: 0,
             stamp_sample: 64,
+            batch: Nanos(0),
             target: Target::default(),
             load: Load::default(),
             subscriptions: SubscriptionsSpec::default(),

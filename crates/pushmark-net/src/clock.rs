@@ -3,7 +3,8 @@
 //! Instants are nanoseconds of `CLOCK_MONOTONIC`, not of an arbitrary origin, because the
 //! stamps of other processes on the same host are compared with them.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// Nanoseconds: an instant of `CLOCK_MONOTONIC`, or a span, as the name says.
 pub type Nanos = u64;
@@ -42,6 +43,14 @@ impl Clock {
     }
 }
 
+/// Sleeps until an instant of [`Clock::now`], or until a signal comes. It ends late by what the timer
+/// slack of the thread allows ([`crate::set_timer_slack_1ns`]).
+pub fn sleep_until(at_ns: Nanos) {
+    let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+    // What ends it early is looked at by who asked for it.
+    let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
+}
+
 fn nanos(clock: ClockId) -> Nanos {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -50,6 +59,14 @@ fn nanos(clock: ClockId) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sleep_ends_at_its_instant() {
+        let at_ns = Clock::now() + 2_000_000;
+        sleep_until(at_ns);
+        assert!(Clock::now() >= at_ns);
+        sleep_until(at_ns); // it is past
+    }
 
     #[test]
     fn time_does_not_run_backwards() {

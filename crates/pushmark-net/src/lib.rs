@@ -3,12 +3,14 @@
 //! The only crate with sockets on the hot path. It knows no protocol and no message: `load`
 //! and `server` each run one loop a thread over these parts, and share nothing else.
 //!
-//! `unsafe` is confined to [`stamps`] and [`sockopt`], the two places where the system offers
+//! `unsafe` is confined to [`files`], [`stamps`] and [`sockopt`], the places where the system offers
 //! something neither std, rustix nor socket2 hand out.
 
 #![deny(unsafe_code)]
 
 pub mod clock;
+#[allow(unsafe_code)]
+pub mod files;
 pub mod limits;
 pub mod listener;
 pub mod poller;
@@ -21,7 +23,8 @@ pub mod stream;
 pub mod waker;
 pub mod wheel;
 
-pub use clock::{Clock, Nanos};
+pub use clock::{Clock, Nanos, sleep_until};
+pub use files::Hatch;
 pub use listener::Listener;
 pub use poller::{Interest, Poller, Ready, set_timer_slack_1ns};
 pub use slab::Slab;

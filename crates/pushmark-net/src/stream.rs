@@ -5,7 +5,7 @@
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -67,6 +67,11 @@ impl Link {
     /// A connection a listener accepted: already non-blocking and without delay.
     pub(crate) fn accepted(socket: Socket) -> Link {
         Link::Tcp(TcpLink { stream: socket.into() })
+    }
+
+    /// A connection from another thread: as it was there.
+    pub(crate) fn handed(fd: OwnedFd) -> Link {
+        Link::Tcp(TcpLink { stream: fd.into() })
     }
 
     /// How the connect ended: call it when the descriptor first becomes writable.

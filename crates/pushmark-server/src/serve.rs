@@ -4,10 +4,13 @@ use std::fs::File;
 use std::hash::RandomState;
 use std::io::{self, BufWriter};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 
-use pushmark_net::{Listener, Waker, limits};
+use pushmark_net::{Hatch, Link, Listener, Waker, files, limits};
 
 use crate::bayeux::Browsers;
 use crate::emitters::Emitters;
@@ -39,8 +42,30 @@ pub(crate) struct Shared {
     /// Hashes browsers' cookies.
     pub(crate) browser_key: RandomState,
     browsers: Mutex<Browsers>,
-    /// Connections on their way to each thread, and its bell.
-    moved: Vec<(Mutex<Vec<Moved>>, Waker)>,
+    /// The way to each thread.
+    ways: Vec<Way>,
+}
+
+/// A connection that is in the hatch: what goes with it has to follow.
+pub(crate) struct Passing<'a> {
+    waiting: MutexGuard<'a, Vec<Moved>>,
+    bell: &'a Waker,
+}
+
+impl Passing<'_> {
+    pub(crate) fn with(mut self, moved: Moved) {
+        self.waiting.push(moved);
+        self.bell.ring();
+    }
+}
+
+/// The way of connections to a thread.
+#[derive(Debug)]
+struct Way {
+    /// What is known of those in the hatch, in their order.
+    waiting: Mutex<Vec<Moved>>,
+    hatch: Hatch,
+    bell: Waker,
 }
 
 impl Shared {
@@ -53,16 +78,28 @@ impl Shared {
         self.browsers.lock().expect("no thread panics with the browsers")
     }
 
-    /// Gives a connection to another thread.
-    pub(crate) fn hand_over(&self, thread: usize, moved: Moved) {
-        let (waiting, bell) = &self.moved[thread];
-        waiting.lock().expect("no thread panics with connections").push(moved);
-        bell.ring();
+    /// Passes a connection to another thread; `None` where no more fit into its hatch now.
+    pub(crate) fn pass(&self, thread: usize, connection: BorrowedFd<'_>) -> Option<Passing<'_>> {
+        let Way { waiting, hatch, bell } = &self.ways[thread];
+        let waiting = waiting.lock().expect("no thread panics with connections");
+        hatch.pass(connection).then_some(Passing { waiting, bell })
     }
 
-    /// What was given to this one.
-    pub(crate) fn take_moved(&self, thread: usize) -> Vec<Moved> {
-        std::mem::take(&mut *self.moved[thread].0.lock().expect("no thread panics with connections"))
+    /// What was given to this one; an error where it has no descriptor for a connection.
+    pub(crate) fn take_moved(&self, thread: usize) -> Vec<(io::Result<Link>, Moved)> {
+        let way = &self.ways[thread];
+        let mut waiting = way.waiting.lock().expect("no thread panics with connections");
+        let gone = || io::Error::other("it is not in the hatch");
+        waiting
+            .drain(..)
+            .map(|moved| (way.hatch.take().and_then(|link| link.ok_or_else(gone)), moved))
+            .collect()
+    }
+
+    /// What a thread needs that has a table of open files of its own.
+    fn shared_fds(&self) -> Vec<BorrowedFd<'_>> {
+        let ways = self.ways.iter().flat_map(|way| way.hatch.fds().into_iter().chain([way.bell.as_fd()]));
+        ways.chain([self.stop.fd()]).collect()
     }
 }
 
@@ -100,8 +137,8 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
     if let Some(path) = &options.truth {
         File::create(path)?; // rather now than after the run
     }
-    let listeners = bind(&options, threads)?;
-    let address = listeners[0].local_addr()?;
+    let listener = Listener::bind(options.address, options.backlog, threads > 1)?;
+    let address = listener.local_addr()?;
     let bells = (0..threads).map(|_| Waker::new()).collect::<io::Result<Vec<_>>>()?;
     let shared = Arc::new(Shared {
         hub: Hub::new(bells.iter().cloned()),
@@ -115,11 +152,14 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
         emitters: Mutex::new(Emitters::new(options.faults.stop_emitters_after)),
         browser_key: RandomState::new(),
         browsers: Mutex::default(),
-        moved: bells.iter().map(|bell| (Mutex::default(), bell.clone())).collect(),
+        ways: bells.iter().map(Way::to).collect::<io::Result<_>>()?,
         options,
     });
+    let mut bells = bells.into_iter();
+    let first = bells.next().expect("at least one thread");
+    let others = start_others(&shared, address, bells)?;
     ready(address);
-    let truth = run(&shared, listeners, bells)?;
+    let truth = run(&shared, listener, first, others)?;
     if let (Some(path), Some(mut truth)) = (&shared.options.truth, truth) {
         let (_, listings, _) = shared.hub.listings(usize::MAX);
         let names: Vec<&str> = listings.iter().map(|listing| &*listing.name).collect();
@@ -128,36 +168,74 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
     Ok(summary(&shared))
 }
 
-/// One listener a thread; with several, the kernel spreads connections over them.
-fn bind(options: &Options, threads: usize) -> io::Result<Vec<Listener>> {
-    let several = threads > 1;
-    let first = Listener::bind(options.address, options.backlog, several)?;
-    let address = first.local_addr()?;
-    let mut listeners = vec![first];
-    for _ in 1..threads {
-        listeners.push(Listener::bind(address, options.backlog, several)?);
+impl Way {
+    fn to(bell: &Waker) -> io::Result<Way> {
+        Ok(Way { waiting: Mutex::default(), hatch: Hatch::new()?, bell: bell.clone() })
     }
-    Ok(listeners)
 }
 
-/// Runs all loops to their end; the first failure stops the others.
-fn run(shared: &Arc<Shared>, listeners: Vec<Listener>, bells: Vec<Waker>) -> io::Result<Option<Truth>> {
-    let mut parts = listeners.into_iter().zip(bells).enumerate();
-    let (_, (listener, bell)) = parts.next().expect("at least one thread");
-    let others = parts
-        .map(|(index, (listener, bell))| {
-            let shared = shared.clone();
-            let name = format!("pushmark-serve-{index}");
-            std::thread::Builder::new().name(name).spawn(move || Shard::run(shared, index, listener, bell))
-        })
-        .collect::<io::Result<Vec<_>>>();
-    let others = match others {
-        Ok(others) => others,
+type Loop = JoinHandle<io::Result<Option<Truth>>>;
+
+/// The threads beside the calling one, each with its own listener (the kernel spreads connections
+/// over them) and, where the kernel can, its own table of open files: the limit counts each alone.
+/// All of them listen when this returns; if one cannot, none does.
+fn start_others(
+    shared: &Arc<Shared>,
+    address: SocketAddr,
+    bells: impl Iterator<Item = Waker>,
+) -> io::Result<Vec<Loop>> {
+    let (listening, heard) = channel();
+    let start = |(index, bell): (usize, Waker)| {
+        let (shared, listening) = (shared.clone(), listening.clone());
+        let name = format!("pushmark-serve-{}", index + 1);
+        std::thread::Builder::new()
+            .name(name)
+            .spawn(move || other(shared, index + 1, address, bell, listening))
+    };
+    let started: io::Result<Vec<Loop>> = bells.enumerate().map(start).collect();
+    drop(listening);
+    let listens = heard.iter().collect::<io::Result<Vec<()>>>();
+    let (others, listens) = match started {
+        Ok(others) => (others, listens.map(drop)),
+        Err(error) => (Vec::new(), Err(error)),
+    };
+    if let Err(error) = listens {
+        shared.stop.request();
+        others.into_iter().for_each(|other| drop(other.join()));
+        return Err(error);
+    }
+    Ok(others)
+}
+
+fn other(
+    shared: Arc<Shared>,
+    index: usize,
+    address: SocketAddr,
+    bell: Waker,
+    listening: Sender<io::Result<()>>,
+) -> io::Result<Option<Truth>> {
+    // Before Linux 5.9 the process's table holds everybody.
+    let _ = files::part(&shared.shared_fds());
+    let listener = match Listener::bind(address, shared.options.backlog, true) {
+        Ok(listener) => listener,
         Err(error) => {
-            shared.stop.request();
-            return Err(error);
+            // Who waits for it hears why; nobody else needs to.
+            let _ = listening.send(Err(error));
+            return Ok(None);
         }
     };
+    let _ = listening.send(Ok(()));
+    drop(listening);
+    Shard::run(shared, index, listener, bell)
+}
+
+/// Runs the first loop, and waits for all; the first failure stops the others.
+fn run(
+    shared: &Arc<Shared>,
+    listener: Listener,
+    bell: Waker,
+    others: Vec<Loop>,
+) -> io::Result<Option<Truth>> {
     let mut outcome = Shard::run(shared.clone(), 0, listener, bell);
     for other in others {
         let theirs = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -45,6 +45,9 @@ enum Command {
     Runs(cmd::runs::RunsArgs),
     /// List, build and start the reference servers
     Servers(cmd::servers::ServersArgs),
+    /// A process of the generator: started by a run that has `agents`
+    #[command(hide = true)]
+    Agent,
     /// Print the JSON Schema of scenario files
     Schema,
     /// Print shell completions
@@ -77,6 +80,7 @@ impl Cli {
             Command::Selftest(args) => cmd::selftest::run(&args),
             Command::Runs(args) => cmd::runs::run(&args),
             Command::Servers(args) => cmd::servers::run(&args),
+            Command::Agent => cmd::agent::run(),
             Command::Schema => cmd::schema::run(),
             Command::Completions { shell } => {
                 let mut text = Vec::new();

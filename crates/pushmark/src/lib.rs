@@ -1,6 +1,7 @@
 //! The tool around the instrument: files, child processes, monitors, judgement, store and
 //! report. What a number is, `pushmark-model` says; how it is measured, `pushmark-load`.
 
+mod agent;
 pub mod check;
 pub mod cli;
 pub mod cmd;

@@ -12,8 +12,6 @@ mod need;
 pub mod precision;
 mod sources;
 
-use pushmark_model::plan::Plan;
-
 pub use machine::Machine;
 pub use need::Need;
 pub use sources::sources_for;
@@ -60,11 +58,6 @@ pub struct Finding {
     pub fix: Option<String>,
 }
 
-/// Checks a plan against a machine. `same_host`: the server runs here too.
-pub fn preflight(plan: &Plan, machine: &Machine, same_host: bool) -> Vec<Finding> {
-    examine(&Need::of(plan, same_host), machine)
-}
-
 /// Checks a need against a machine.
 pub fn examine(need: &Need, machine: &Machine) -> Vec<Finding> {
     let mut findings = checks::all(need, machine);
@@ -96,7 +89,7 @@ pub fn refusal(findings: &[Finding], need: &Need, machine: &Machine) -> Option<S
     }
     let fits = largest_crowd(need, machine);
     if (1..need.connections).contains(&fits) {
-        text.push_str(&format!("this machine holds up to {fits} connections a process: -c {fits}\n"));
+        text.push_str(&format!("this machine holds up to {fits} connections: -c {fits}\n"));
     }
     Some(text)
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use pushmark_model::plan::Plan;
 use pushmark_model::run::{CaseRef, Run, ServerRef, VerdictState};
 use pushmark_net::Clock;
@@ -116,21 +117,22 @@ impl Session<'_> {
         progress: &mut Progress,
     ) -> anyhow::Result<Assembled> {
         let started = Utc::now();
-        let mut plan = loaded.plan(unique())?;
-        let target = Target::new(loaded, self.registry)?;
-        let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
         let machine = Machine::read(Path::new(RESULTS));
-        fit_floods(&mut plan, &machine, same_host);
-        rotate_sources(&mut plan, &machine, same_host);
-        if let Some(text) = refusal_of(&plan, &machine, same_host) {
+        let Planned { plan, target, need } = planned(loaded, self.registry, &machine, unique())?;
+        if let Some(text) = refusal_of(&need, &machine) {
             return Err(Ending::error(Exit::Refused, text));
         }
         crate::probes::ready(&plan)?;
         let Cpus { server: server_cpus, generator: generator_cpus, threads } = self.cpus.clone();
-        let shards = loaded.scenario.threads.unwrap_or(threads as u32).max(1);
+        let agents = loaded.scenario.agents;
+        let program = std::env::current_exe().context("the path of this program")?;
+        let asked = loaded.scenario.threads.map_or(threads as u64, u64::from);
+        let shards = asked.max(need.shards(machine.open_files.1)).max(u64::from(agents)) as u32;
         let setup = Setup {
             target: &target,
             shards,
+            agents,
+            program: &program,
             server_cpus: server_cpus.clone(),
             generator_cpus: generator_cpus.clone(),
             signals: self.signals,
@@ -139,7 +141,7 @@ impl Session<'_> {
         let done = run::arms(&plan, &setup, asking.start, progress)
             .map_err(|broken| Ending::error(broken.exit, broken.to_string()))?;
         reached(&done, &plan)?;
-        Ok(self.together(loaded, &plan, asking, done, (started, same_host)))
+        Ok(self.together(loaded, &plan, asking, done, (started, need.same_host)))
     }
 
     /// A run of what could not be measured: every arm keeps its place, with the error.
@@ -197,8 +199,8 @@ impl Session<'_> {
 /// What the scenario asks of its target that it cannot give.
 pub fn refusal(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Option<String>> {
     let machine = Machine::read(Path::new(RESULTS));
-    let (plan, same_host) = planned(loaded, registry, &machine)?;
-    Ok(refusal_of(&plan, &machine, same_host))
+    let need = planned(loaded, registry, &machine, 0)?.need;
+    Ok(refusal_of(&need, &machine))
 }
 
 /// [`refusal`] in one line, for a table of many cases; what the server needs and is not installed
@@ -211,8 +213,7 @@ pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyh
     if let Some(missing) = missing {
         return Ok(Some(missing.lines().collect::<Vec<_>>().join("; ")));
     }
-    let (plan, same_host) = planned(loaded, registry, machine)?;
-    let findings = preflight::preflight(&plan, machine, same_host);
+    let findings = preflight::examine(&planned(loaded, registry, machine, 0)?.need, machine);
     let refused = findings.iter().filter(|finding| finding.grade == Grade::Refused);
     let lines: Vec<String> = refused
         .map(|f| format!("{}: needs {}, has {}", f.code.replace('_', " "), f.needed, f.found))
@@ -220,14 +221,26 @@ pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyh
     Ok((!lines.is_empty()).then(|| lines.join("; ")))
 }
 
-/// The plan as it would be run here, and whether the target is on this host.
-fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<(Plan, bool)> {
-    let mut plan = loaded.plan(0)?;
+/// A scenario as it would be run here.
+struct Planned {
+    plan: Plan,
+    target: Target,
+    need: Need,
+}
+
+fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine, run: u64) -> anyhow::Result<Planned> {
+    let mut plan = loaded.plan(run)?;
     let target = Target::new(loaded, registry)?;
     let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
-    fit_floods(&mut plan, machine, same_host);
+    let need = |plan: &Plan| Need {
+        shards: loaded.scenario.threads.map(u64::from),
+        server_tables: target.tables(),
+        ..Need::of(plan, same_host)
+    };
+    fit_floods(&mut plan, &need, machine);
     rotate_sources(&mut plan, machine, same_host);
-    Ok((plan, same_host))
+    let need = need(&plan);
+    Ok(Planned { plan, target, need })
 }
 
 /// The command that repeats this run.
@@ -254,14 +267,14 @@ fn unique() -> u64 {
 }
 
 /// A flood offers what this machine holds, and says so: its crowd is a bound, not a demand.
-fn fit_floods(plan: &mut Plan, machine: &Machine, same_host: bool) {
+fn fit_floods(plan: &mut Plan, need: &dyn Fn(&Plan) -> Need, machine: &Machine) {
     if plan.arms.iter().all(|arm| arm.flood.is_none()) {
         return;
     }
-    let need = Need::of(plan, same_host);
+    let need = need(plan);
     let fits = preflight::largest_crowd(&need, machine).max(1);
-    let refused = preflight::preflight(plan, machine, same_host);
-    let by: Vec<&str> = refused.iter().filter(|f| f.grade == Grade::Refused).map(|f| f.code).collect();
+    let findings = preflight::examine(&need, machine);
+    let by: Vec<&str> = findings.iter().filter(|f| f.grade == Grade::Refused).map(|f| f.code).collect();
     let by = if by.is_empty() { "this machine".to_owned() } else { by.join(", ") };
     for arm in plan.arms.iter_mut().filter(|arm| arm.connections > fits) {
         arm.cut_flood(fits, &by);
@@ -278,9 +291,8 @@ fn rotate_sources(plan: &mut Plan, machine: &Machine, same_host: bool) {
     }
 }
 
-fn refusal_of(plan: &Plan, machine: &Machine, same_host: bool) -> Option<String> {
-    let need = Need::of(plan, same_host);
-    let text = preflight::refusal(&preflight::preflight(plan, machine, same_host), &need, machine)?;
+fn refusal_of(need: &Need, machine: &Machine) -> Option<String> {
+    let text = preflight::refusal(&preflight::examine(need, machine), need, machine)?;
     Some(text.trim_end().to_owned())
 }
 

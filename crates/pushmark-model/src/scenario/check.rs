@@ -19,6 +19,9 @@ pub(super) const CONNECTIONS_MAX: u64 = 10_000_000;
 /// Largest payload.
 const SIZE_MAX: u64 = 16 << 20;
 
+/// Longest batch of arrivals.
+const BATCH_MAX_NS: u64 = 100_000_000;
+
 /// Most generator threads.
 const THREADS_MAX: u32 = 1_024;
 
@@ -58,6 +61,14 @@ fn top(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
         at_least_one("threads", u64::from(threads), errors);
         at_most("threads", u64::from(threads), u64::from(THREADS_MAX), errors);
     }
+    if scenario.batch.0 > BATCH_MAX_NS {
+        errors.push(
+            ScenarioError::at("batch", "what is read so late says little of when it came")
+                .found(scenario.batch)
+                .accepted(format!("at most {}", Nanos(BATCH_MAX_NS))),
+        );
+    }
+    at_most("agents", u64::from(scenario.agents), u64::from(THREADS_MAX), errors);
     let Some(transports) = &scenario.transports else { return };
     if transports.is_empty() {
         errors.push(

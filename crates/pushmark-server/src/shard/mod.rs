@@ -83,6 +83,8 @@ pub(crate) struct Shard {
     envelope: Envelope,
     /// Connections that go to another thread.
     moving: Vec<u64>,
+    /// When to try again those for which another thread's hatch had no room.
+    move_again_ns: Nanos,
     /// The newest publication this thread has delivered.
     cursor: u64,
     /// Publications are waiting that did not fit the last turn.
@@ -152,6 +154,7 @@ impl Shard {
             secrets: Secrets::default(),
             envelope: Envelope::default(),
             moving: Vec::new(),
+            move_again_ns: Nanos::MAX,
             cursor: 0,
             more_waiting: false,
             next_emit_ns: Nanos::MAX,
@@ -243,6 +246,7 @@ impl Shard {
         [
             Some(self.next_emit_ns).filter(|_| self.index == 0),
             Some(self.accept_again_ns),
+            Some(self.move_again_ns),
             self.delayed.next_look_ns(),
             self.timers.next_ns(),
             self.freeze_at_ns(),

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+pub mod agent;
 pub mod check;
 pub mod compare;
 pub mod demo;

@@ -55,6 +55,12 @@ pub struct RunArgs {
     /// A connection in so many carries kernel receive stamps; 0: none
     #[arg(long, value_name = "N")]
     pub stamp_sample: Option<String>,
+    /// Take arrivals in batches of so long: about half the cost at low rates, read up to so much later
+    #[arg(long, value_name = "TIME")]
+    pub batch: Option<String>,
+    /// Generator processes that the threads are dealt to
+    #[arg(long, value_name = "N")]
+    pub agents: Option<String>,
     /// Source addresses to rotate over, or ranges such as 127.0.0.2-127.0.0.9
     #[arg(long = "source-ip", value_name = "IP", value_delimiter = ',')]
     pub source_ips: Vec<String>,
@@ -160,6 +166,8 @@ fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
     flag("--seed", "seed", &args.seed);
     flag("--threads", "threads", &args.threads);
     flag("--stamp-sample", "stamp_sample", &args.stamp_sample);
+    flag("--batch", "batch", &args.batch);
+    flag("--agents", "agents", &args.agents);
     flag("--repeat", "repeat", &args.repeat);
     let list = |items: &mut dyn Iterator<Item = String>| {
         let quoted: Vec<String> = items.map(|item| format!("{item:?}")).collect();

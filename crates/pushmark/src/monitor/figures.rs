@@ -1,7 +1,10 @@
 //! From readings to the figures of a run: differences, shares, slopes. Pure.
 
+use std::collections::BTreeMap;
+
 use pushmark_model::run::{Generator, Latency, Server, Window};
 
+use super::process::ThreadUse;
 use super::snapshot::{Sample, Snapshot};
 
 /// Names of the threads that carry load begin so.
@@ -42,20 +45,20 @@ pub fn server(start: &Snapshot, end: &Snapshot, crowd: &[CrowdPoint]) -> Option<
     })
 }
 
-/// What we cost between two snapshots. The loop lag is the shards' own.
-pub fn generator(start: &Snapshot, end: &Snapshot, loop_lag: Latency) -> Generator {
+/// What we cost between two snapshots. The loop lag is the shards' own. Shards run on so many `cpus`
+/// in turn; 0: anywhere.
+pub fn generator(start: &Snapshot, end: &Snapshot, loop_lag: Latency, cpus: usize) -> Generator {
     let window_ns = end.sample.t_ns.saturating_sub(start.sample.t_ns);
     let shards = shards(start, end);
-    let busiest_ns = shards.iter().map(|s| s.0).max().unwrap_or(0);
-    let cpus = end.host.softirq_ns_by_cpu.len().max(1) as u64;
+    let online = end.host.softirq_ns_by_cpu.len().max(1) as u64;
     Generator {
         cpu_us: micros(start.sample.generator.cpu_ns, end.sample.generator.cpu_ns),
         window_us: window_ns / 1_000,
-        busiest_core: share(busiest_ns, window_ns),
+        busiest_core: share(busiest_core_ns(&shards, cpus), window_ns),
         rss_bytes_peak: end.peaks.generator_rss_bytes,
-        run_queue_wait_us: shards.iter().map(|s| s.1).sum::<u64>() / 1_000,
+        run_queue_wait_us: shards.iter().map(|s| s.wait_ns).sum::<u64>() / 1_000,
         loop_lag,
-        steal: share(end.sample.steal_ns.saturating_sub(start.sample.steal_ns), window_ns * cpus),
+        steal: share(end.sample.steal_ns.saturating_sub(start.sample.steal_ns), window_ns * online),
         shards: shards.len() as u32,
     }
 }
@@ -63,19 +66,35 @@ pub fn generator(start: &Snapshot, end: &Snapshot, loop_lag: Latency) -> Generat
 /// The longest any one shard waited for a core, as a share of the window.
 pub fn worst_shard_wait(start: &Snapshot, end: &Snapshot) -> f64 {
     let window_ns = end.sample.t_ns.saturating_sub(start.sample.t_ns);
-    share(shards(start, end).iter().map(|s| s.1).max().unwrap_or(0), window_ns)
+    share(shards(start, end).iter().map(|s| s.wait_ns).max().unwrap_or(0), window_ns)
 }
 
-/// `(CPU, run-queue wait)` in ns of each shard thread that lived through the window.
-fn shards(start: &Snapshot, end: &Snapshot) -> Vec<(u64, u64)> {
-    let shards = end.threads.iter().filter(|t| t.name.starts_with(SHARD));
-    shards
-        .filter_map(|after| {
-            let before = start.threads.iter().find(|t| t.tid == after.tid)?;
-            let wait_ns = after.run_queue_wait_ns.saturating_sub(before.run_queue_wait_ns);
-            Some((after.cpu_ns.saturating_sub(before.cpu_ns), wait_ns))
-        })
-        .collect()
+/// What a shard thread used in a window.
+struct ShardUse {
+    number: usize,
+    cpu_ns: u64,
+    wait_ns: u64,
+}
+
+/// Each shard thread that lived through the window.
+fn shards(start: &Snapshot, end: &Snapshot) -> Vec<ShardUse> {
+    let shard = |after: &ThreadUse| {
+        let number = after.name.strip_prefix(SHARD)?.parse().ok()?;
+        let before = start.threads.iter().find(|t| t.tid == after.tid)?;
+        let since = |of: fn(&ThreadUse) -> u64| of(after).saturating_sub(of(before));
+        Some(ShardUse { number, cpu_ns: since(|t| t.cpu_ns), wait_ns: since(|t| t.run_queue_wait_ns) })
+    };
+    end.threads.iter().filter_map(shard).collect()
+}
+
+/// The shards that share a core, together; where nobody is kept to one, the busiest alone.
+fn busiest_core_ns(shards: &[ShardUse], cpus: usize) -> u64 {
+    let mut cores = BTreeMap::<usize, u64>::new();
+    for shard in shards {
+        let core = if cpus == 0 { shard.number } else { shard.number % cpus };
+        *cores.entry(core).or_default() += shard.cpu_ns;
+    }
+    cores.into_values().max().unwrap_or(0)
 }
 
 /// Soft-interrupt time over all CPUs between two snapshots, µs.
@@ -195,11 +214,18 @@ mod tests {
     fn the_busiest_shard_is_a_share_of_one_core() {
         let (start, mut end) = (snapshot(10 * S, &[S, S]), snapshot(20 * S, &[3 * S, 9 * S]));
         end.sample.steal_ns = S;
-        let figures = generator(&start, &end, Latency::default());
+        let figures = generator(&start, &end, Latency::default(), 2);
         assert_eq!((figures.busiest_core, figures.shards, figures.window_us), (0.8, 2, 10_000_000));
         assert_eq!(figures.run_queue_wait_us, 1_000_000);
         assert_eq!(figures.steal, 0.05);
         assert_eq!(worst_shard_wait(&start, &end), 0.08);
+    }
+
+    #[test]
+    fn shards_that_share_a_core_fill_it_together() {
+        let (start, end) = (snapshot(10 * S, &[0; 4]), snapshot(20 * S, &[3 * S, S, 4 * S, S]));
+        let busiest = |cpus| generator(&start, &end, Latency::default(), cpus).busiest_core;
+        assert_eq!((busiest(1), busiest(2), busiest(4), busiest(0)), (0.9, 0.7, 0.4, 0.4));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Watches what a run costs: the server's process tree, this process, and the host under both.
+//! Watches what a run costs: the server's process tree, this process with its agents, and the host
+//! under both.
 //!
 //! One thread reads at 1 Hz on an absolute schedule; whoever needs a figure for an exact
 //! window takes a [`Snapshot`] at both of its ends and subtracts ([`figures`]). Nothing here
@@ -38,11 +39,14 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts sampling the tree under `server_pid`, if there is one to watch, and this process.
-    /// Times are those of `clock`, which must count ns of a monotonic clock.
-    pub fn start(server_pid: Option<i32>, clock: fn() -> u64) -> std::io::Result<Monitor> {
-        let generator = Tree::alone(std::process::id() as i32)
-            .ok_or_else(|| std::io::Error::other("/proc/self cannot be read: is /proc mounted?"))?;
+    /// Starts sampling the tree under `server_pid`, if there is one to watch, and the generator:
+    /// this process and its `agents`. Times are those of `clock`, which must count ns of a
+    /// monotonic clock.
+    pub fn start(server_pid: Option<i32>, agents: &[i32], clock: fn() -> u64) -> std::io::Result<Monitor> {
+        let unread = || std::io::Error::other("/proc/self cannot be read: is /proc mounted?");
+        let ours = Tree::alone(std::process::id() as i32).ok_or_else(unread)?;
+        let generator =
+            std::iter::once(ours).chain(agents.iter().filter_map(|pid| Tree::alone(*pid))).collect();
         let mut watch = Watch {
             server: server_pid.and_then(Tree::new),
             generator,
@@ -130,7 +134,8 @@ fn sample_until(stopped: &Receiver<()>, clock: fn() -> u64, watch: &Mutex<Watch>
 #[derive(Debug)]
 struct Watch {
     server: Option<Tree>,
-    generator: Tree,
+    /// This process and its agents.
+    generator: Vec<Tree>,
     clock: fn() -> u64,
     offsets: ClockWatch,
     peaks: Peaks,
@@ -143,7 +148,7 @@ impl Watch {
         let sample = Sample {
             t_ns: (self.clock)(),
             server: self.server.as_mut().map(Tree::read),
-            generator: self.generator.read(),
+            generator: self.generator.iter_mut().map(Tree::read).sum(),
             softirq_ns: host.softirq_ns(),
             steal_ns: host.steal_ns,
             kernel_memory_bytes: host.kernel_memory_bytes(),
@@ -165,7 +170,7 @@ impl Watch {
 
     fn snapshot(&mut self, with_pss: bool) -> Snapshot {
         // Threads first: their sum is then never above the process's.
-        let threads = self.generator.root_threads();
+        let threads = self.generator.iter().flat_map(Tree::root_threads).collect();
         let (sample, host) = self.read();
         Snapshot {
             sample,
@@ -184,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_window_of_our_own_work_shows_in_two_snapshots() {
-        let monitor = Monitor::start(None, Clock::now).unwrap();
+        let monitor = Monitor::start(None, &[], Clock::now).unwrap();
         let start = monitor.mark();
         let until_ns = Clock::now() + 60_000_000;
         while Clock::now() < until_ns {
@@ -203,7 +208,7 @@ mod tests {
     #[test]
     fn a_server_that_ends_is_seen_to_end() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-        let monitor = Monitor::start(Some(child.id() as i32), Clock::now).unwrap();
+        let monitor = Monitor::start(Some(child.id() as i32), &[], Clock::now).unwrap();
         assert_eq!(monitor.server_is_alive(), Some(true));
         assert!(monitor.mark_with_pss().server_pss_bytes.is_some());
         child.kill().unwrap();
@@ -217,7 +222,7 @@ mod tests {
         use std::sync::atomic::{AtomicU64, Ordering};
         // Every look at this clock is 0.4 s later: due instants come without waiting.
         static NOW_NS: AtomicU64 = AtomicU64::new(0);
-        let monitor = Monitor::start(None, || NOW_NS.fetch_add(400_000_000, Ordering::Relaxed)).unwrap();
+        let monitor = Monitor::start(None, &[], || NOW_NS.fetch_add(400_000_000, Ordering::Relaxed)).unwrap();
         while monitor.locked().samples.len() < 4 {
             std::thread::yield_now();
         }

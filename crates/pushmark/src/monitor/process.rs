@@ -41,6 +41,17 @@ pub struct ProcessUse {
     pub threads: u64,
 }
 
+impl std::iter::Sum for ProcessUse {
+    fn sum<I: Iterator<Item = ProcessUse>>(all: I) -> ProcessUse {
+        all.fold(ProcessUse::default(), |sum, one| ProcessUse {
+            cpu_ns: sum.cpu_ns + one.cpu_ns,
+            run_queue_wait_ns: sum.run_queue_wait_ns + one.run_queue_wait_ns,
+            rss_bytes: sum.rss_bytes + one.rss_bytes,
+            threads: sum.threads + one.threads,
+        })
+    }
+}
+
 /// A process being followed. The open `/proc` folder in it pins the process: a process that
 /// later gets the same number is not mistaken for it.
 #[derive(Debug)]

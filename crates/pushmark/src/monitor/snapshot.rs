@@ -12,7 +12,7 @@ pub struct Sample {
     /// The server's process tree; absent when its process is not known. After its end it
     /// keeps its CPU and shows no threads.
     pub server: Option<ProcessUse>,
-    /// This process.
+    /// This process and its agents.
     pub generator: ProcessUse,
     /// Time in soft interrupts, all CPUs.
     pub softirq_ns: u64,
@@ -33,7 +33,7 @@ pub struct Sample {
 pub struct Snapshot {
     /// The light part.
     pub sample: Sample,
-    /// This process's threads (`shard-0`, `monitor`, …).
+    /// The threads of this process and its agents (`shard-0`, `monitor`, …).
     pub threads: Vec<ThreadUse>,
     /// The host.
     pub host: HostUse,
@@ -52,7 +52,7 @@ pub struct Peaks {
     pub server_rss_bytes: u64,
     /// Threads of the server's tree.
     pub server_threads: u64,
-    /// RSS of this process.
+    /// RSS of this process and its agents.
     pub generator_rss_bytes: u64,
 }
 

@@ -5,6 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use pushmark_model::plan::{ArmPlan, Mode, Plan};
 use pushmark_model::transport::Transport;
 
+/// Descriptors besides the crowd's: pollers, logs, results, libraries.
+pub(super) const FILES_MARGIN: u64 = 100;
+/// Most shards that a crowd is dealt to by itself: five million clients of a limit of 20,000.
+pub(super) const SHARDS_MAX: u64 = 256;
+
 /// What has to be held at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
@@ -22,6 +27,12 @@ pub struct Need {
     pub target: Option<IpAddr>,
     /// Source addresses given by the plan; empty: ours to choose.
     pub sources: u64,
+    /// Shards the crowd is dealt to, where the scenario says how many; each has a table of open
+    /// files of its own. Absent: as many as it takes.
+    pub shards: Option<u64>,
+    /// Tables of open files over which a reference server that we start spreads its connections;
+    /// absent for any other.
+    pub server_tables: Option<u64>,
 }
 
 impl Need {
@@ -37,6 +48,8 @@ impl Need {
             same_host,
             target: arms.iter().find_map(|a| address(&a.subscribe.host)),
             sources: arms.iter().map(|a| a.sources.len() as u64).max().unwrap_or(0),
+            shards: None,
+            server_tables: None,
         }
     }
 
@@ -50,7 +63,16 @@ impl Need {
             same_host: true,
             target: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             sources: 0,
+            shards: None,
+            server_tables: Some(1),
         }
+    }
+
+    /// How many shards it takes for the crowd's open files, of which each may have so many; as
+    /// many as the scenario says, where it does.
+    pub fn shards(&self, open_files: u64) -> u64 {
+        let fit = open_files.saturating_sub(self.publishers + FILES_MARGIN).max(1);
+        self.shards.unwrap_or_else(|| self.connections.div_ceil(fit).clamp(1, SHARDS_MAX))
     }
 
     /// The same kind of crowd in another size.

@@ -30,7 +30,8 @@ fn need(connections: u64) -> Need {
 }
 
 fn away(connections: u64) -> Need {
-    Need { same_host: false, target: Some("192.0.2.1".parse().unwrap()), ..need(connections) }
+    let target = Some("192.0.2.1".parse().unwrap());
+    Need { same_host: false, target, server_tables: None, ..need(connections) }
 }
 
 /// What is not fine.
@@ -55,8 +56,17 @@ fn a_good_machine_holds_a_crowd() {
 fn open_files_are_counted_to_the_last() {
     let few = with(|m| m.open_files = (1_024, 10_164));
     assert_eq!(raised(&need(10_000), &few), []);
-    assert_eq!(raised(&need(10_001), &few), [("open_files", Grade::Refused)]);
+    // Of ours, shards have each their own; of a server, those it says.
+    let one_shard = |connections| Need { shards: Some(1), server_tables: None, ..need(connections) };
+    assert_eq!(raised(&one_shard(10_000), &few), []);
+    assert_eq!(raised(&one_shard(10_001), &few), [("open_files", Grade::Refused)]);
+    assert_eq!(largest_crowd(&one_shard(10_001), &few), 10_000);
+    let refused = [("server_open_files", Grade::Refused)];
+    assert_eq!(raised(&need(10_001), &few), refused);
     assert_eq!(largest_crowd(&need(10_001), &few), 10_000);
+    let spread = |tables| Need { server_tables: Some(tables), ..need(100_000) };
+    assert_eq!((raised(&spread(10), &few), raised(&spread(11), &few)), (refused.to_vec(), vec![]));
+    assert_eq!((need(100_000).shards(10_164), one_shard(100_000).shards(10_164)), (10, 1));
 }
 
 #[test]
@@ -117,21 +127,21 @@ fn each_circumstance_raises_its_own_finding() {
 #[test]
 fn a_refusal_says_what_would_fit() {
     let few = with(|m| m.open_files = (1_024, 4_096));
-    let need = away(50_000);
+    let need = Need { server_tables: Some(1), ..away(50_000) };
     let text = refusal(&examine(&need, &few), &need, &few).unwrap();
     insta::assert_snapshot!(text, @r#"
     this machine cannot hold the plan
-      open_files
-        found   1,024, raised to 4,096
-        needed  50,164 = 50,000 subscribers + 64 publishers + 100
-        why     every connection is an open file of this process; a server started here has the same limit
-        try     sudo prlimit --pid $$ --nofile=65536
       ports
         found   22,585 usable a source (80 % of 32768–60999), 1 source
         needed  50,064
         why     one source address reaches one target address only once a port
         try     sudo sysctl -w net.ipv4.ip_local_port_range="10240 65535", or more source addresses
-    this machine holds up to 3932 connections a process: -c 3932
+      server_open_files
+        found   4,096
+        needed  50,164 = 50,064 connections + 100
+        why     a server started here has the same limit, in each of its processes
+        try     a server that spreads its connections over several (its row in servers.toml says by which flag), or sudo prlimit --pid $$ --nofile=65536
+    this machine holds up to 3932 connections: -c 3932
     "#);
     assert_eq!(refusal(&examine(&away(1_000), &few), &away(1_000), &few), None);
 }

@@ -10,8 +10,8 @@ use pushmark_model::schedule::Ramp;
 use pushmark_net::Clock;
 
 use super::Signals;
-use super::crew::{Came, Crew};
 use super::target::Up;
+use crate::agent::{Came, Crew};
 use crate::gather::Gathered;
 use crate::monitor::{Monitor, figures};
 
@@ -69,7 +69,7 @@ pub(super) fn measure(
         publish_to: up.publish_to,
         port: up.port,
     };
-    let crew = Crew::start((0..shards).map(shard).collect(), cpus)?;
+    let crew = Crew::start((0..shards).map(shard).collect(), cpus, Vec::new())?;
     let mut gathered = Gathered::new(&arm, shards);
     let window = [arm.phases.measure_start_ns(), arm.phases.measure_end_ns()].map(|at| start_ns + at);
     let mut marks = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn measure(
     Ok(server.map(|server| Ingest {
         published,
         server_cpu_us: server.cpu_us,
-        generator_cpu_us: figures::generator(from, to, Default::default()).cpu_us,
+        generator_cpu_us: figures::generator(from, to, Default::default(), cpus.len()).cpu_us,
         window_us: server.window_us,
     }))
 }

@@ -1,6 +1,7 @@
 //! One arm from start to end: target up, crowd in, measure, drain, everything down.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use pushmark_model::plan::{ArmPlan, Half, Mode, Reconnect, ShardPlan};
@@ -8,7 +9,6 @@ use pushmark_model::run::{Arm, Generator, LastWords, Outcome, VerdictState, Warm
 use pushmark_model::steer::Steer;
 use pushmark_net::Clock;
 
-use super::crew::{Came, Crew};
 use super::flooding::{After, Flooding};
 use super::steering::{Sight, Steering};
 use super::target::{Target, Up};
@@ -16,6 +16,7 @@ use super::unserved::{Unserved, nobody_came};
 use super::warming::Warming;
 use super::watch::{Marks, Watch};
 use super::{ArmDone, Signals, Start, alone, emitters};
+use crate::agent::{Agent, Came, Crew};
 use crate::exit::Exit;
 use crate::gather::{self, Gathered};
 use crate::monitor::Monitor;
@@ -27,8 +28,12 @@ use crate::verdict::{self, Facts};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.
 const LEAD_NS: u64 = 50_000_000;
+/// And what drawing up a client takes, several times over: many shards may share a core.
+const LEAD_PER_CLIENT_NS: u64 = 2_000;
 /// After its planned end an arm that does not finish is given up.
 const OVERTIME_NS: u64 = 15_000_000_000;
+/// And what closing a connection takes, at both ends, several times over.
+const OVERTIME_PER_CLIENT_NS: u64 = 100_000;
 
 /// What every arm of a run shares.
 #[derive(Debug)]
@@ -37,6 +42,10 @@ pub struct Setup<'a> {
     pub target: &'a Target,
     /// Shard threads.
     pub shards: u32,
+    /// Processes they are dealt to; 0: they are this one's.
+    pub agents: u32,
+    /// What an agent runs: pushmark.
+    pub program: &'a Path,
     /// CPUs of a started server; empty: not pinned.
     pub server_cpus: Vec<u32>,
     /// CPUs of the generator; empty: not pinned.
@@ -84,16 +93,18 @@ pub(super) fn drive(
     let mut probes =
         Probes::open(plan, &setup.generator_cpus).map_err(|error| Broken { exit: Exit::Refused, error })?;
     let mut up = setup.target.bring_up(plan, &setup.server_cpus).map_err(unreachable)?;
-    let monitor =
-        Monitor::start(up.process.as_ref().map(|p| p.pid()), Clock::now).map_err(|e| internal(e.into()))?;
+    let agents = Agent::hire(setup.agents, setup.program).map_err(|e| internal(e.into()))?;
+    let pids: Vec<i32> = agents.iter().map(Agent::pid).collect();
+    let monitor = Monitor::start(up.process.as_ref().map(|p| p.pid()), &pids, Clock::now)
+        .map_err(|e| internal(e.into()))?;
 
     // A whole µs, so that stamps and schedule agree on every bound.
-    let start_ns = (Clock::now() + LEAD_NS) / 1_000 * 1_000;
+    let start_ns = (Clock::now() + LEAD_NS + plan.connections * LEAD_PER_CLIENT_NS) / 1_000 * 1_000;
     let base = setup.target.emitters(up.port).filter(|_| emitter(plan));
     if let Some(base) = &base {
         emitters::set(base, plan, start_ns).map_err(unreachable)?;
     }
-    let crew = Crew::start(shard_plans(plan, setup, &up, start_ns), &setup.generator_cpus)
+    let crew = Crew::start(shard_plans(plan, setup, &up, start_ns), &setup.generator_cpus, agents)
         .map_err(|e| internal(e.into()))?;
     if let Some(probes) = &mut probes {
         probes.subscribe(plan, up.subscribe_to, up.port, start_ns);
@@ -168,7 +179,8 @@ pub(super) fn drive(
             let text = nobody_came(&[of]) + &up.stop().0.map_or(String::new(), |words| told(&words));
             return Err(unreachable(anyhow::anyhow!(text)));
         }
-        if now_ns > start_ns + plan.phases.end_ns() + OVERTIME_NS {
+        let overtime_ns = OVERTIME_NS + plan.connections * OVERTIME_PER_CLIENT_NS;
+        if now_ns > start_ns + plan.phases.end_ns() + overtime_ns {
             return Err(internal(anyhow::anyhow!("the shards did not end in time")));
         }
     }
@@ -192,7 +204,7 @@ pub(super) fn drive(
 
     let mut windows = gathered.windows();
     figures::fill_windows(&mut windows, &samples, start_ns);
-    let mut arm = figures_of(plan, &gathered, &marks, says, ended.clone());
+    let mut arm = figures_of(plan, &gathered, (&marks, setup.generator_cpus.len()), says, ended.clone());
     arm.ingest = ingest;
     if let Some(server) = &mut arm.server {
         server.ready_us = up.ready_us;
@@ -282,7 +294,7 @@ fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec
 fn figures_of(
     plan: &ArmPlan,
     gathered: &Gathered,
-    marks: &Marks,
+    (marks, cpus): (&Marks, usize),
     says: Option<serde_json::Value>,
     ended: Option<String>,
 ) -> Arm {
@@ -316,7 +328,7 @@ fn figures_of(
     }
     let loop_lag = gathered.loop_lag();
     let generator = match window {
-        Some((from, to)) => figures::generator(from, to, loop_lag),
+        Some((from, to)) => figures::generator(from, to, loop_lag, cpus),
         None => Generator { loop_lag, ..Generator::default() },
     };
     let kernel = marks.start.as_ref().zip(marks.measure.as_ref());
@@ -413,7 +425,7 @@ fn nonce(nonce: u32) -> String {
 /// An arm that could not be measured: it keeps its place, with its error.
 pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
     let gathered = Gathered::new(plan, 1);
-    let mut arm = figures_of(plan, &gathered, &Marks::default(), None, None);
+    let mut arm = figures_of(plan, &gathered, (&Marks::default(), 0), None, None);
     arm.error = Some(broken.to_string());
     arm.outcome = Outcome::Died;
     let facts = Facts { broken_off: Some(broken.to_string()), ..Facts::default() };

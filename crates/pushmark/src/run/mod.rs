@@ -3,7 +3,6 @@
 mod alone;
 mod arm;
 mod assemble;
-mod crew;
 mod emitters;
 mod flooding;
 mod signals;

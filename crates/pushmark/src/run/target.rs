@@ -41,6 +41,8 @@ pub struct Target {
     strict: bool,
     /// Each client is held by a thread of its own.
     thread_each: bool,
+    /// Tables of open files that it spreads its connections over; absent for one that is not ours.
+    tables: Option<u64>,
 }
 
 /// A target that can be measured now.
@@ -109,6 +111,7 @@ impl Target {
             port: asked.port,
             strict: true,
             thread_each: server.architecture == Some(Architecture::ThreadPerRequest),
+            tables: Some(registry.tables(server, &asked.flags)),
         })
     }
 
@@ -128,12 +131,18 @@ impl Target {
             port: scenario.target.port,
             strict: false,
             thread_each: false,
+            tables: None,
         }
     }
 
     /// Whether pushmark starts it.
     pub fn is_started(&self) -> bool {
         !self.command.is_empty()
+    }
+
+    /// Tables of open files that it spreads its connections over; absent where that is not known.
+    pub fn tables(&self) -> Option<u64> {
+        self.tables
     }
 
     /// Its name for messages.

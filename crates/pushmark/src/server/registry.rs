@@ -179,6 +179,14 @@ impl Registry {
         flags
     }
 
+    /// Tables of open files over which a server spreads its connections, by its flags; one where
+    /// its row says nothing.
+    pub fn tables(&self, server: &Server, set: &BTreeMap<String, String>) -> u64 {
+        let flags = self.flags(server, set);
+        let of = |flag: &String| flags.get(flag)?.parse().ok();
+        server.spreads_by.as_ref().and_then(of).unwrap_or(1).max(1)
+    }
+
     /// Says of a flag that its server has none of this name.
     pub fn unknown_flag(&self, key: &str, server: &Server, flag: &str) -> ScenarioError {
         let names = || server.flags.keys().map(String::as_str);

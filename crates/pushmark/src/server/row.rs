@@ -122,6 +122,10 @@ pub struct Server {
     /// What a case may set, with its default: each is a variable of the commands.
     #[serde(default)]
     pub flags: BTreeMap<String, String>,
+    /// The flag that says over how many processes, or tables of open files, it spreads its
+    /// connections: the limit counts each. Absent: it has one.
+    #[serde(default)]
+    pub spreads_by: Option<String>,
     /// The clock of its stamps.
     #[serde(default = "monotonic")]
     pub clock: String,

@@ -152,6 +152,8 @@ impl Bench {
         let setup = Setup {
             target: &target,
             shards,
+            agents: loaded.scenario.agents,
+            program: &self.program,
             server_cpus,
             generator_cpus,
             signals: &self.signals,

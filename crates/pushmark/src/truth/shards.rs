@@ -1,4 +1,4 @@
-//! One thread or several: the same data make the same figures, bit for bit.
+//! One thread, several, or processes: the same data make the same figures, bit for bit.
 
 use pushmark_model::histogram::Distribution;
 use pushmark_model::record::{Broadcast, Record, sketch_bin};
@@ -89,14 +89,15 @@ fn told(shard: u64, shards: u64) -> Record {
     record
 }
 
-/// The same scenario driven by one thread and by two: the same counts.
+/// The same scenario driven by one thread, by two, and by three in two processes: the same counts.
 fn driven(bench: &mut Bench) -> anyhow::Result<()> {
     let mut counts = Vec::new();
-    for threads in [1, 2] {
+    for (threads, agents) in [(1, 0), (2, 0), (3, 2)] {
         let ask = Ask::builtin("websocket")
             .connections(bench.scale.pick(21, 201))
             .duration(bench.scale.pick(2_000, 10_000))
             .top(&format!("threads = {threads}"))
+            .top(&format!("agents = {agents}"))
             .subscriptions("channels = 3")
             .subscriptions("per_connection = 2")
             .rate(20.0)
@@ -105,6 +106,9 @@ fn driven(bench: &mut Bench) -> anyhow::Result<()> {
         let d = measured.delivery();
         counts.push(format!("{} of {}, {} again", d.delivered + d.late, d.intended, d.duplicate));
     }
-    bench.keep(Check::exact("counts of 1 and 2 threads", counts.remove(0), counts.remove(0)));
+    let one = counts.remove(0);
+    for (who, theirs) in ["2 threads", "3 threads of 2 agents"].into_iter().zip(counts) {
+        bench.keep(Check::exact(format!("counts of 1 thread and of {who}"), one.clone(), theirs));
+    }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Connections go to the thread of their session: a client's connections may be accepted by any
 //! thread, and its session lives in one.
 
-use pushmark_net::{Interest, Link};
+use pushmark_net::{Clock, Interest, Nanos};
 use pushmark_proto::bayeux::Message;
 
 use super::{Carrier, Shard};
@@ -9,10 +9,12 @@ use crate::bayeux::ClientId;
 use crate::connection::{BayeuxSocket, Carried, Connection, Moving, Talk};
 use crate::stats::Counter;
 
-/// A connection on its way between two threads.
+/// How long to wait for a thread whose hatch is full: a turn of its loop.
+const FULL_HATCH_NS: Nanos = 1_000_000;
+
+/// What goes with a connection on its way between two threads.
 #[derive(Debug)]
 pub(crate) struct Moved {
-    link: Link,
     ordinal: u32,
     moving: Moving,
     /// Bytes that were read after the messages.
@@ -43,31 +45,43 @@ impl Shard {
 
     /// Sends off what is to go, once everything written to it has left.
     pub(in crate::shard) fn move_connections(&mut self) {
+        self.move_again_ns = Nanos::MAX;
+        let shared = self.shared.clone();
         for token in std::mem::take(&mut self.moving) {
             let Some(connection) = self.live(token) else { continue };
             if connection.outbox.is_some() {
                 self.moving.push(token); // it is looked at again when its socket takes more
                 continue;
             }
+            let Talk::Moving(moving) = &connection.talk else { unreachable!("only such are on the list") };
+            let Some(passing) = shared.pass(moving.thread, connection.link.fd()) else {
+                self.moving.push(token);
+                self.move_again_ns = Clock::now() + FULL_HATCH_NS;
+                continue;
+            };
+            // The fd lives on in the hatch; here it ends, and with it its being watched.
             let Some(connection) = self.connections.remove(token) else { continue };
             // It fails only for a descriptor that is not watched, and this one is.
             let _ = self.poller.remove(connection.link.fd());
             self.ledger.counters.fall(Counter::Open);
-            let Connection { link, ordinal, talk, inbound, .. } = connection;
-            let Talk::Moving(moving) = talk else { unreachable!("only such are on the list") };
-            self.shared.hand_over(moving.thread, Moved { link, ordinal, moving: *moving, inbound });
+            let Connection { ordinal, talk: Talk::Moving(moving), inbound, .. } = connection else {
+                unreachable!("it was")
+            };
+            passing.with(Moved { ordinal, moving: *moving, inbound });
         }
     }
 
     /// Takes what came from other threads, and answers it.
     pub(in crate::shard) fn take_moved(&mut self) {
         for moved in self.shared.take_moved(self.index) {
-            let Moved { link, ordinal, moving, inbound } = moved;
+            let (link, Moved { ordinal, moving, inbound }) = moved;
             let token = self.connections.next_token();
-            if self.poller.add(link.fd(), token, Interest::Read).is_err() {
+            let watched =
+                link.and_then(|link| self.poller.add(link.fd(), token, Interest::Read).map(|()| link));
+            let Ok(link) = watched else {
                 self.ledger.count(Counter::AcceptFailed);
                 continue;
-            }
+            };
             let mut connection = Connection::new(link);
             connection.ordinal = ordinal;
             let carrier = match moving.carried {
