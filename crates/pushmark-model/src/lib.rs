@@ -18,6 +18,7 @@
 //! | generator, agent | pushmark's own side; one generator process |
 
 pub mod agent;
+pub mod calibration;
 pub mod compare;
 pub mod content;
 pub mod draw;

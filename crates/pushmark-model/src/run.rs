@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::transport::Transport;
 
 pub use arm::{Arm, Connect, Connections, LastWords, Outcome};
@@ -72,6 +73,9 @@ pub struct Run {
     /// The last self-test on this machine, if one was stored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub selftest: Option<SelftestRef>,
+    /// What this generator can do on this machine, if it was calibrated.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub calibration: Option<Calibration>,
 }
 
 /// Which cell of which suite a run belongs to.

@@ -39,6 +39,8 @@ enum Command {
     Demo(cmd::demo::DemoArgs),
     /// Look at this machine: what it can hold, and what would disturb a measurement
     Doctor(cmd::doctor::DoctorArgs),
+    /// Find what this generator can do on this machine: its ceiling, and the least it can see
+    Calibrate(cmd::calibrate::CalibrateArgs),
     /// Check the ruler itself against known answers, on this machine
     Selftest(cmd::selftest::SelftestArgs),
     /// List, show, query or remove kept runs
@@ -77,6 +79,7 @@ impl Cli {
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Demo(args) => cmd::demo::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),
+            Command::Calibrate(args) => cmd::calibrate::run(&args),
             Command::Selftest(args) => cmd::selftest::run(&args),
             Command::Runs(args) => cmd::runs::run(&args),
             Command::Servers(args) => cmd::servers::run(&args),

@@ -180,6 +180,7 @@ impl Session<'_> {
             environment: environment(placement, Default::default()),
             expressions: &loaded.scenario.expressions(),
             selftest: crate::selftest::last(),
+            calibration: crate::calibrate::last(),
         };
         let mut assembled = run::assemble(plan, about, done);
         assembled.run.environment.server = asking.server;

@@ -14,6 +14,11 @@ use pushmark_model::run::{Arm, FloodEnd, Outcome, Reason, Verdict, VerdictState}
 pub use bounds::{BOUNDS, Bound};
 pub use facts::Facts;
 
+/// From which share of a core on a generator is too busy to be believed.
+pub(crate) fn generator_busy_from() -> f64 {
+    bounds::GENERATOR_BUSY.suspect
+}
+
 /// Every doubt about an arm, worst first.
 pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     let mut reasons = Vec::new();

@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 pub mod agent;
+pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod demo;

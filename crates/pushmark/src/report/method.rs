@@ -1,5 +1,6 @@
 //! How it was measured: the biases that apply to this run, and only those.
 
+use pushmark_model::calibration::{Calibration, Ceiling, Limit};
 use pushmark_model::run::VerdictState;
 use pushmark_model::transport::Transport;
 
@@ -134,6 +135,28 @@ fn clocks(case: &Case<'_>, out: &mut Vec<String>) {
     }
 }
 
+/// Up to where the figures are the server's.
+fn calibrated(calibration: &Calibration) -> String {
+    let ceiling = |c: &Ceiling| {
+        let at_least = if c.by == Limit::Server { "at least " } else { "" };
+        format!("{at_least}{} messages/s over {}", PAGE.count(c.rounded()), c.transport)
+    };
+    let mut parts: Vec<String> = calibration.ceilings.iter().map(ceiling).collect();
+    parts.push(format!("{} connections", PAGE.count(calibration.connections)));
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let floor = calibration.floor.p99_us.map_or(String::new(), |us| {
+        format!(
+            " A small crowd on an idle server has a p99 of {} here: less cannot be seen.",
+            PAGE.time(us as f64)
+        )
+    });
+    format!(
+        "Calibrated on this machine {}: up to {} the figures are the server's.{floor}",
+        calibration.at,
+        words::list(&parts)
+    )
+}
+
 fn support(case: &Case<'_>, out: &mut Vec<String>) {
     let fewest = case.believed().filter(|a| a.total(|_| 0).is_some()).map(ArmView::publications).min();
     if let Some(fewest) = fewest.filter(|n| *n < P::P999.needs()) {
@@ -147,6 +170,9 @@ fn support(case: &Case<'_>, out: &mut Vec<String>) {
             "{} is not believed: its numbers are in run.json, not in a figure.",
             words::list(&invalid)
         ));
+    }
+    if let Some(calibration) = &case.run().calibration {
+        out.push(calibrated(calibration));
     }
     match &case.run().selftest {
         Some(s) if s.passed => {

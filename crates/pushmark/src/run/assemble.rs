@@ -1,5 +1,6 @@
 //! Arms become a `Run`: with its verdict, its thresholds and what it ran on.
 
+use pushmark_model::calibration::Calibration;
 use pushmark_model::metrics::Expression;
 use pushmark_model::plan::Plan;
 use pushmark_model::run::{Environment, Run, SCHEMA, SelftestRef, Window};
@@ -30,6 +31,8 @@ pub struct About<'a> {
     pub expressions: &'a [Expression],
     /// The last self-test on this machine.
     pub selftest: Option<SelftestRef>,
+    /// The calibration of this machine.
+    pub calibration: Option<Calibration>,
 }
 
 /// A run and what is kept beside it.
@@ -84,6 +87,7 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         thresholds,
         arms,
         selftest: about.selftest,
+        calibration: about.calibration,
         case: None,
     };
     Assembled { run, windows, intervals, logs }

@@ -156,6 +156,11 @@ impl Row<'_> {
                 self.error(&format!("flags.{name}"), message, format!("`{name}`"), "another name");
             }
         }
+        if let Some(flag) = self.server.spreads_by.as_ref().filter(|f| !self.server.flags.contains_key(*f)) {
+            let message = format!("`{}` has no such flag", self.server.name);
+            let flags = one_of(self.server.flags.keys().map(String::as_str));
+            self.error("spreads_by", message, format!("{flag:?}"), flags);
+        }
         for (key, command) in self.server.commands() {
             for (n, word) in command.iter().enumerate() {
                 let key = format!("{key}[{n}]");

@@ -98,6 +98,11 @@ fn each_mistake_names_its_key_and_what_is_taken() {
         ),
         (
             "",
+            "flags = { heap = \"1g\" }\nspreads_by = \"workers\"",
+            "server[0].spreads_by: `a` has no such flag: found \"workers\"; accepted: heap",
+        ),
+        (
+            "",
             "flags = { port = \"1\" }",
             "server[0].flags.port: `{port}` is a variable of commands already: found `port`; accepted: another name",
         ),

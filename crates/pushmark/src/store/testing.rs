@@ -74,6 +74,7 @@ pub(crate) fn run(id: &str) -> Run {
         }],
         arms: vec![arm(Transport::Sse, 2), arm(Transport::WebSocket, 0)],
         selftest: None,
+        calibration: None,
         case: None,
     }
 }

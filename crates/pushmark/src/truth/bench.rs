@@ -175,6 +175,7 @@ impl Bench {
             environment: environment(placement, Default::default()),
             expressions: &loaded.scenario.expressions(),
             selftest: None,
+            calibration: None,
         };
         let assembled = run::assemble(&plan, about, done);
         Ok(RunFiles { run: assembled.run, windows: assembled.windows })

@@ -443,6 +443,7 @@ pub fn of_arms(arms: Vec<(Arm, Vec<Window>)>, start: usize) -> Sample {
         thresholds,
         arms: arms.into_iter().map(|a| a.0).collect(),
         selftest: None,
+        calibration: None,
         case: None,
     };
     (run, windows)

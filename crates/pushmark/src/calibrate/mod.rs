@@ -1,0 +1,193 @@
+//! What this generator can do on this machine: its ceiling against a null server, and the least it
+//! can see there.
+//!
+//! The null server is the built-in one with nothing to decide: one channel, everybody hears it, and
+//! it publishes by itself. Rates are raised until something is lost or the generator's core is as
+//! busy as the verdict doubts; who was in the way is told by whose core was full.
+
+mod climb;
+mod words;
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use pushmark_model::calibration::{Calibration, Ceiling, Limit, NoiseFloor, SCHEMA};
+use pushmark_model::run::{Arm, ServerRef};
+use pushmark_model::scenario::Override;
+use pushmark_model::transport::Transport;
+
+use crate::environment::environment;
+use crate::preflight::{Machine, Need, largest_crowd};
+use crate::progress::Progress;
+use crate::run::Start;
+use crate::scenario_file::{self, Asked, Loaded, Report};
+use crate::server::registry::Registry;
+use crate::session::{Asking, Session};
+use crate::store::{RESULTS, Utc};
+use crate::verdict;
+use climb::{Climb, Step};
+
+pub(crate) use words::text;
+
+/// The null server.
+const NULL_SERVER: &str = include_str!("../../../../scenarios/calibrate.toml");
+/// The file of the last calibration, in the results' folder.
+const FILE: &str = "calibration.json";
+/// Clients of a ceiling, of the noise floor.
+const CROWDS: (u64, u64) = (1_000, 100);
+/// What is tried first, deliveries a second.
+const FIRST: f64 = 25_000.0;
+/// Publications a second of the noise floor, and for how long: enough for a p99.
+const FLOOR_RATE: f64 = 50.0;
+const FLOOR_SECONDS: u64 = 5;
+/// What must arrive for a rate to be held.
+const DELIVERED_MIN: f64 = 0.999;
+
+/// The transports whose ceiling is asked for by default: pushing ones, and one that asks again.
+pub(crate) const TRANSPORTS: [Transport; 3] = [Transport::Sse, Transport::WebSocket, Transport::LongPoll];
+
+/// The calibration of this machine and program, if one was kept.
+pub(crate) fn last() -> Option<Calibration> {
+    let text = std::fs::read_to_string(Path::new(RESULTS).join(FILE)).ok()?;
+    let kept: Calibration = serde_json::from_str(&text).ok()?;
+    let machine = environment(Default::default(), Default::default());
+    kept.holds_for(env!("CARGO_PKG_VERSION"), &machine).then_some(kept)
+}
+
+/// Keeps it in place of the one before.
+pub(crate) fn keep(results: &Path, calibration: &Calibration) -> anyhow::Result<()> {
+    let path = results.join(FILE);
+    let whole = results.join(format!("{FILE}.new"));
+    std::fs::create_dir_all(results)
+        .and_then(|()| std::fs::write(&whole, format!("{:#}\n", serde_json::json!(calibration))))
+        // In one step: a run that reads it meanwhile finds the old or the new one.
+        .and_then(|()| std::fs::rename(&whole, &path))
+        .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// The null server's scenario, changed: `rate` publications a second to everybody.
+///
+/// # Errors
+/// A scenario that the registry makes wrong.
+pub(crate) fn load(
+    registry: &Registry,
+    transport: Transport,
+    (clients, rate): (u64, f64),
+    seconds: u64,
+) -> Result<Loaded, Report> {
+    let set = |key: &str, value: String| Override::flag("calibrate", key, &value);
+    let changes = [
+        set("transports", format!("[\"{transport}\"]")),
+        set("load.connections", clients.to_string()),
+        set("load.duration", format!("{seconds}s")),
+        set("publisher.rate", format!("{rate}/s")),
+    ];
+    let asked = Asked::Text { text: NULL_SERVER, file: "scenarios/calibrate.toml", folder: Path::new("") };
+    scenario_file::load(&asked, &changes, registry)
+}
+
+/// What measures it: a session, its server, and the length of a step.
+pub(crate) struct Bench<'a> {
+    pub(crate) session: &'a Session<'a>,
+    pub(crate) server: ServerRef,
+    pub(crate) seconds: u64,
+}
+
+impl Bench<'_> {
+    /// Everything, for these transports. `say` is told each step.
+    ///
+    /// # Errors
+    /// A null server that cannot be started.
+    pub(crate) fn calibrate(
+        &self,
+        transports: &[Transport],
+        progress: &mut Progress,
+        mut say: impl FnMut(&str),
+    ) -> anyhow::Result<Calibration> {
+        let mut ceilings = Vec::new();
+        for &transport in transports {
+            ceilings.extend(self.ceiling(transport, progress, &mut say)?);
+        }
+        let machine = environment(Default::default(), Default::default());
+        let limits = Machine::read(Path::new(RESULTS));
+        Ok(Calibration {
+            schema: SCHEMA.to_owned(),
+            at: Utc::now().rfc3339(),
+            pushmark_version: env!("CARGO_PKG_VERSION").to_owned(),
+            cpu: machine.cpu,
+            cpus: machine.cpus,
+            kernel: machine.kernel,
+            ceilings,
+            // Of a server that spreads as a crowd does.
+            connections: largest_crowd(&Need { server_tables: None, ..Need::of_crowd(1) }, &limits),
+            floor: self.floor(progress)?,
+        })
+    }
+
+    /// The ceiling of a transport; absent where not even the least rate was held.
+    fn ceiling(
+        &self,
+        transport: Transport,
+        progress: &mut Progress,
+        say: &mut impl FnMut(&str),
+    ) -> anyhow::Result<Option<Ceiling>> {
+        let mut climb = Climb::from(FIRST);
+        while let Some(rate) = climb.next() {
+            let arm = self.measure(transport, CROWDS.0, rate / CROWDS.0 as f64, self.seconds, progress)?;
+            let step = step(&arm);
+            say(&format!("{transport} at {rate:.0}/s: {}", words::step(&step)));
+            climb.seen(rate, step);
+        }
+        Ok(climb.highest().map(|(deliveries_per_s, step)| Ceiling {
+            transport,
+            deliveries_per_s,
+            by: if climb.was_stopped_by_us() { Limit::Generator } else { Limit::Server },
+            busiest_core: step.busiest_core,
+            cpu_us_per_delivery: step.cpu_us_per_delivery,
+        }))
+    }
+
+    /// A small crowd and little to say: what latency is left.
+    fn floor(&self, progress: &mut Progress) -> anyhow::Result<NoiseFloor> {
+        let arm = self.measure(Transport::Sse, CROWDS.1, FLOOR_RATE, FLOOR_SECONDS, progress)?;
+        let Some(delivery) = arm.delivery else { return Ok(NoiseFloor::default()) };
+        let all = delivery.latency.delivered_only.as_deref().unwrap_or(&delivery.latency);
+        Ok(NoiseFloor {
+            p50_us: all.p50_us,
+            p99_us: all.p99_us,
+            max_us: delivery.latency.max_us,
+            read_lag_p99_us: delivery.read_lag.p99_us,
+        })
+    }
+
+    fn measure(
+        &self,
+        transport: Transport,
+        clients: u64,
+        rate: f64,
+        seconds: u64,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Arm> {
+        let loaded = load(self.session.registry, transport, (clients, rate), seconds)
+            .map_err(|report| anyhow::anyhow!("{report}"))?;
+        let asking =
+            Asking { start: Start { number: 1, of: 1 }, server: Some(self.server.clone()), case: None };
+        let mut run = self.session.measure(&loaded, asking, progress)?.run;
+        run.arms.pop().context("a run of one arm")
+    }
+}
+
+/// What a rate came to.
+fn step(arm: &Arm) -> Step {
+    let (delivered, intended) = arm.delivery.as_ref().map_or((0, 0), |d| (d.delivered, d.intended));
+    let busiest_core = arm.generator.busiest_core;
+    Step {
+        delivered: if intended == 0 { 0.0 } else { delivered as f64 / intended as f64 },
+        held: delivered as f64 >= DELIVERED_MIN * intended as f64
+            && intended > 0
+            && busiest_core < verdict::generator_busy_from(),
+        busiest_core,
+        ours: busiest_core >= verdict::generator_busy_from(),
+        cpu_us_per_delivery: arm.generator.cpu_us as f64 / delivered.max(1) as f64,
+    }
+}

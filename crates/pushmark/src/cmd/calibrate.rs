@@ -1,0 +1,69 @@
+//! `pushmark calibrate`: what this generator can do on this machine.
+
+use std::path::Path;
+
+use clap::Args;
+use pushmark_model::transport::Transport;
+
+use super::measuring::MeasuringArgs;
+use super::output::{Format, print};
+use super::run::usage;
+use crate::calibrate::{self, Bench, TRANSPORTS};
+use crate::exit::{Ending, Exit};
+use crate::progress::Progress;
+use crate::run::Signals;
+use crate::server::registry::Registry;
+use crate::session::{Cpus, Session, prepare};
+use crate::store::RESULTS;
+
+/// Flags of `calibrate`.
+#[derive(Args, Clone, Debug)]
+pub struct CalibrateArgs {
+    /// One transport instead of SSE, WebSocket and long polling; its result is not kept
+    #[arg(short, long, value_name = "TRANSPORT")]
+    pub transport: Option<String>,
+    /// Length of a step
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
+    pub seconds: u64,
+    /// What every command that measures has
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
+}
+
+/// Finds the ceilings and the noise floor, prints them, keeps them for later runs.
+///
+/// # Errors
+/// A null server that cannot be started.
+pub fn run(args: &CalibrateArgs) -> anyhow::Result<Exit> {
+    let _ = pushmark_net::limits::raise_open_files();
+    let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
+    let transports = match &args.transport {
+        None => TRANSPORTS.to_vec(),
+        Some(name) => vec![Transport::parse(name).ok_or_else(|| {
+            let all: Vec<&str> = Transport::ALL.iter().map(|t| t.name()).collect();
+            Ending::error(Exit::Usage, format!("-t {name}: no such transport; accepted: {}", all.join(", ")))
+        })?],
+    };
+    let say = |text: &str| args.measuring.say(text);
+    let loaded = calibrate::load(&registry, transports[0], (1, 1.0), args.seconds).map_err(usage)?;
+    let server = loaded.server.as_ref().ok_or_else(|| anyhow::anyhow!("there is no null server"))?;
+    let server = prepare(&registry, server, &loaded, say)?;
+    let cpus = Cpus::share_out(true, args.measuring.no_pin)?;
+    let signals = Signals::listen()?;
+    let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
+    // A line a step says more than one a phase.
+    let mut progress = Progress::new(true);
+    let bench = Bench { session: &session, server, seconds: args.seconds };
+    let found = bench.calibrate(&transports, &mut progress, say)?;
+    if let Some(exit) = signals.stopped() {
+        return Ok(exit);
+    }
+    if args.transport.is_none() {
+        calibrate::keep(Path::new(RESULTS), &found)?;
+    }
+    match args.measuring.format {
+        Format::Text => print(&calibrate::text(&found))?,
+        Format::Json => print(&format!("{:#}\n", serde_json::json!(found)))?,
+    }
+    Ok(Exit::Pass)
+}
