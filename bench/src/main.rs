@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `engine.rs`, `memory.rs`, `connect.rs`, `ceiling.rs` | a question each, and the figure to reach |
+//! | `peers/` | the same work done by other tools |
 //! | `plan.rs` | the arms they ask about |
 //! | `run.rs`, `server.rs` | one measurement: a fresh server, a fresh receiver |
 //! | `receive.rs`, `driver.rs`, `floor.rs` | the receivers, as child processes |
@@ -17,6 +18,7 @@ mod floor;
 mod machine;
 mod median;
 mod memory;
+mod peers;
 mod plan;
 mod receive;
 mod run;
@@ -46,6 +48,8 @@ enum Command {
     Connect(connect::Args),
     /// 90,000 deliveries/s at 1,000 connections on one core, nothing missing
     Ceiling(ceiling::Args),
+    /// Other load tools on the same work (`cargo xtask bench peers` gets them first)
+    Peers(peers::Args),
     /// A receiver: its order on stdin, what it measured on stdout
     #[command(hide = true)]
     Receive,
@@ -58,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         Command::Memory(args) => memory::run(args, &cli.common)?,
         Command::Connect(args) => connect::run(args, &cli.common)?,
         Command::Ceiling(args) => ceiling::run(args, &cli.common)?,
+        Command::Peers(args) => peers::run(args, &cli.common)?,
         Command::Receive => return receive::run(),
     };
     if !reached {

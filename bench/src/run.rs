@@ -1,7 +1,7 @@
 //! One measurement: a fresh server on one core, a fresh receiver on another, one window.
 
 use std::io::{Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
@@ -48,6 +48,8 @@ pub(crate) enum Format {
 pub(crate) struct Measured {
     /// At the instants asked for, window's start and end first.
     pub(crate) looks: Vec<Look>,
+    /// The window as it was planned.
+    pub(crate) window_ns: (u64, u64),
     /// Messages received in the window.
     pub(crate) messages: u64,
     /// Due by the window's end and not yet received then.
@@ -67,28 +69,28 @@ impl Measured {
         self.cpu_s_per_million() + others_ns as f64 / self.messages as f64 / 1e3
     }
 
-    fn window_ns(&self) -> f64 {
+    fn length_ns(&self) -> f64 {
         (self.looks[1].at_ns - self.looks[0].at_ns) as f64
     }
 
     /// Share of the window in which it had the core.
     pub(crate) fn busy(&self) -> f64 {
-        (self.looks[1].cpu_ns - self.looks[0].cpu_ns) as f64 / self.window_ns()
+        (self.looks[1].cpu_ns - self.looks[0].cpu_ns) as f64 / self.length_ns()
     }
 
     /// Share of the window in which it waited for the core.
     pub(crate) fn waited(&self) -> f64 {
-        (self.looks[1].wait_ns - self.looks[0].wait_ns) as f64 / self.window_ns()
+        (self.looks[1].wait_ns - self.looks[0].wait_ns) as f64 / self.length_ns()
     }
 
     /// CPUs' share the hypervisor kept, of one CPU.
     pub(crate) fn steal(&self) -> f64 {
-        (self.looks[1].steal_ticks - self.looks[0].steal_ticks) as f64 * 1e7 / self.window_ns()
+        (self.looks[1].steal_ticks - self.looks[0].steal_ticks) as f64 * 1e7 / self.length_ns()
     }
 
     /// Messages a second.
     pub(crate) fn rate(&self) -> f64 {
-        self.messages as f64 / self.window_ns() * 1e9
+        self.messages as f64 / self.length_ns() * 1e9
     }
 }
 
@@ -99,8 +101,19 @@ pub(crate) fn measure(
     ask: &Ask,
     looks_ns: &[u64],
 ) -> anyhow::Result<Measured> {
+    measure_with(common, receiver, ask, looks_ns, None)
+}
+
+/// The same; the server's log of it goes to `truth`.
+pub(crate) fn measure_with(
+    common: &Common,
+    receiver: Receiver,
+    ask: &Ask,
+    looks_ns: &[u64],
+    truth: Option<&Path>,
+) -> anyhow::Result<Measured> {
     let arm = plan::arm(ask);
-    let server = Server::start(&common.pushmark()?, common.server_cpu)?;
+    let server = Server::start_with(&common.pushmark()?, common.server_cpu, truth)?;
     let mut command = common.receiver()?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = spawn_on(command, common.receiver_cpu).context("starting the receiver")?;
@@ -144,7 +157,11 @@ pub(crate) fn measure(
         eprintln!("not all was received; the server says {stats}");
     }
     ensure!(!nothing, "nothing was received: {:?}", outcome.accounts);
+    if truth.is_some() {
+        server.finish()?;
+    }
     Ok(Measured {
+        window_ns: (start_ns + phases.measure_start_ns(), start_ns + phases.measure_end_ns()),
         looks,
         messages,
         backlog: (due * ask.connections) as i64 - received as i64,
@@ -171,7 +188,15 @@ impl Common {
         Ok(command)
     }
 
-    fn pushmark(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn server_cpu(&self) -> usize {
+        self.server_cpu
+    }
+
+    pub(crate) fn receiver_cpu(&self) -> usize {
+        self.receiver_cpu
+    }
+
+    pub(crate) fn pushmark(&self) -> anyhow::Result<PathBuf> {
         let path = match &self.pushmark {
             Some(path) => path.clone(),
             None => std::env::current_exe()?.with_file_name("pushmark"),
@@ -208,7 +233,7 @@ mod tests {
             steal_ticks: 20,
             ..Look::default()
         };
-        Measured { looks: vec![from, to], messages, backlog: 0, accounts: None }
+        Measured { window_ns: (0, 0), looks: vec![from, to], messages, backlog: 0, accounts: None }
     }
 
     #[test]

@@ -17,11 +17,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts one on a free port and waits until it is bound.
-    pub(crate) fn start(pushmark: &Path, cpu: usize) -> anyhow::Result<Server> {
+    /// Starts one on a free port and waits until it is bound. `truth` is where it writes its log
+    /// when it is finished.
+    pub(crate) fn start_with(pushmark: &Path, cpu: usize, truth: Option<&Path>) -> anyhow::Result<Server> {
         let mut command = Command::new(pushmark);
         command
             .args(["serve", "--port", "0"])
+            .args(truth.into_iter().flat_map(|path| ["--truth".as_ref(), path.as_os_str()]))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
@@ -49,6 +51,13 @@ impl Server {
     /// What it says of itself.
     pub(crate) fn stats(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_str(&self.ask("GET", "/stats", "")?)?)
+    }
+
+    /// Ends it in order: its log is whole then.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        self.ask("POST", "/shutdown", "")?;
+        self.process.wait()?;
+        Ok(())
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> anyhow::Result<String> {

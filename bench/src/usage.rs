@@ -69,12 +69,12 @@ mod tests {
             let _ = gone.recv();
         });
         let tid_of = tid.recv().unwrap();
-        let before = of_other_threads(&[tid_of]);
         tid.recv().unwrap();
         let used = of_thread(tid_of);
         // A running thread's time is up to date at each tick, so within 10 ms.
         assert!((100_000_000..115_000_000).contains(&used.cpu_ns), "{used:?}");
-        assert!(of_other_threads(&[]) >= used.cpu_ns + before, "all threads include it");
+        // Threads of other tests come and go.
+        assert!(of_other_threads(&[]) >= used.cpu_ns, "all threads include it");
         drop(go);
         thread.join().unwrap();
     }

@@ -35,7 +35,12 @@ enum Source {
 
 /// Makes sure that every tool is there: gets them, or says how to.
 pub(crate) fn ready(install: bool) -> anyhow::Result<()> {
-    let tools = read(&shell::root().join("conformance/tools.toml"))?;
+    ready_of("conformance/tools.toml", install)
+}
+
+/// The same of another table, seen from the root of the tree.
+pub(crate) fn ready_of(table: &str, install: bool) -> anyhow::Result<()> {
+    let tools = read(&shell::root().join(table))?;
     if install {
         install_packages(&tools)?;
         for command in tools.iter().flat_map(|tool| tool.source.commands()) {
@@ -49,7 +54,7 @@ pub(crate) fn ready(install: bool) -> anyhow::Result<()> {
     match missing.len() {
         0 => Ok(()),
         _ if install => bail!("what was installed is not to be seen"),
-        n => bail!("{n} of what the tests borrow is missing; cargo xtask test --install gets it"),
+        n => bail!("{n} of what {table} lists is missing; --install gets it"),
     }
 }
 
@@ -159,9 +164,11 @@ mod tests {
 
     #[test]
     fn the_table_of_tools_can_be_read_and_each_says_how_to_get_it() {
-        let tools = read(&shell::root().join("conformance/tools.toml")).unwrap();
-        assert!(tools.len() > 5);
-        assert!(tools.iter().all(|tool| !tool.source.line().is_empty()));
+        for (table, least) in [("conformance/tools.toml", 6), ("bench/peers/tools.toml", 3)] {
+            let tools = read(&shell::root().join(table)).unwrap();
+            assert!(tools.len() >= least);
+            assert!(tools.iter().all(|tool| !tool.source.line().is_empty()));
+        }
     }
 
     #[test]

@@ -87,6 +87,16 @@ fn of_the_first_study() {
 }
 
 #[test]
+fn of_what_keeping_connections_changes() {
+    let builtin = |text: String| tenfold(text).replace("= \"node\" }", "= \"builtin\" }");
+    let arms = slice_of("comet-keep-alive", "node-100ms-kept-cursor-1000", (0.02, 0.05), builtin);
+    let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
+    assert_eq!(arm["target"], "builtin");
+    heard(arm, "long-poll");
+    assert_eq!(number(arm, "/long_poll/new_connections"), 0.0, "the one it came with answers all");
+}
+
+#[test]
 fn of_push_against_pull() {
     let arms = slice_of("push-pull", "now-builtin-pull-500ms-500", (0.02, 1.0), tenfold);
     let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };

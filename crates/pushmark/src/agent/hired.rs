@@ -43,7 +43,7 @@ impl Agent {
 
     /// Gives it its work; the socket that takes orders to its shards.
     pub(super) fn begin(&mut self, plans: &[ShardPlan], cpus: &[u32]) -> io::Result<UnixStream> {
-        frame::write(&mut self.socket, &Order::Begin(Begin::new(plans, cpus)))?;
+        frame::write(&mut self.socket, &Order::Begin(Begin::new(plans, cpus))).map_err(named)?;
         self.socket.try_clone()
     }
 
@@ -61,19 +61,24 @@ impl Agent {
 
 fn hear(socket: &UnixStream, records: &SyncSender<Box<Record>>) -> io::Result<()> {
     let mut from = BufReader::new(socket);
-    let died = || io::Error::other("an agent ended in the middle of its work");
     loop {
-        match frame::read(&mut from) {
-            Ok(Some(Said::Record(record))) => {
+        match frame::read(&mut from).map_err(named)? {
+            Some(Said::Record(record)) => {
                 // A closed channel means that nobody wants records any more.
                 let _ = records.send(record);
             }
-            Ok(Some(Said::Ended(outcome))) => return outcome.map_err(io::Error::other),
-            Ok(None) => return Err(died()),
-            Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => {
-                return Err(died());
-            }
-            Err(error) => return Err(error),
+            Some(Said::Ended(outcome)) => return outcome.map_err(io::Error::other),
+            None => return Err(named(ErrorKind::UnexpectedEof.into())),
         }
+    }
+}
+
+/// A socket without an other end, in words that say whose it was.
+fn named(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            io::Error::other("an agent ended in the middle of its work")
+        }
+        _ => error,
     }
 }

@@ -1,0 +1,34 @@
+// One virtual user a client, which asks again as soon as it is answered.
+import http from 'k6/http';
+import { Counter, Trend } from 'k6/metrics';
+import { ageMs, dueUs, isMeasured, said } from './stamp.js';
+
+const latency = new Trend('push_latency');
+const handled = new Counter('push_handled');
+const began = Date.now();
+const until = began + Number(__ENV.HOLD_MS);
+
+export const options = {
+  scenarios: { hold: { executor: 'per-vu-iterations', vus: Number(__ENV.N), iterations: 1, maxDuration: '1h' } },
+  summaryTrendStats: ['p(50)', 'p(99)'],
+  systemTags: [],
+};
+
+export default function () {
+  let cursor = '';
+  while (Date.now() < until) {
+    const answer = http.get(`${__ENV.URL}&hold=2000&since=${cursor}`, { timeout: '60s' });
+    cursor = answer.headers['Pushmark-Cursor'] || '';
+    for (const line of (answer.body || '').split('\n')) {
+      if (line.includes('pm1:')) {
+        const due = dueUs(line);
+        if (isMeasured(due)) {
+          handled.add(1);
+          latency.add(ageMs(due));
+        }
+      }
+    }
+  }
+}
+
+export const handleSummary = said;
