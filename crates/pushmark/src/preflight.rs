@@ -1,7 +1,7 @@
 //! Whether this machine can hold what is asked, before anything is connected: each check says
 //! what was found, what is needed, why, and the command that mends it.
 //!
-//! Reading ([`Machine`]) and deciding ([`preflight`]) are apart, so that every decision is
+//! Reading ([`Machine`]) and deciding ([`examine`]) are apart, so that every decision is
 //! tested on machines that are not at hand.
 
 mod cgroup;
