@@ -22,7 +22,7 @@ const WHICH: &str = "PUSHMARK_TEST_SERVERS";
 const HEADER: &str = "\
 # What every server was when it was last checked, and the clauses it is known to break: a digest that
 # differs has its server checked by every `cargo xtask test` again. `cargo xtask test --all` writes the
-# digests; `breaks` and `flags` are written by hand and explained in the server's README.
+# digests; `breaks`, `wavers` and `flags` are written by hand and explained in the server's README.
 ";
 
 /// `servers/checked.toml`.
@@ -46,6 +46,13 @@ struct Checked {
     /// Clauses that it breaks, by its age or for show.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     breaks: BTreeSet<String>,
+    /// An exhibit: what it breaks besides depends on how slow the machine is.
+    #[serde(default, skip_serializing_if = "is_false")]
+    wavers: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[test]
@@ -72,7 +79,7 @@ fn reference_servers_keep_the_contract() {
                     wrong.push(format!("{} does not break {clause} any more", server.name));
                 }
                 for (clause, why) in failures {
-                    if !expected.breaks.contains(&clause) {
+                    if !expected.wavers && !expected.breaks.contains(&clause) {
                         wrong.push(format!("{} breaks {clause}: {why}", server.name));
                     }
                 }

@@ -124,7 +124,7 @@ pub struct Server {
     pub flags: BTreeMap<String, String>,
     /// The flag that says over how many processes, or tables of open files, it spreads its
     /// connections: the limit counts each. Absent: it has one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")] // a key that no row had changes no digest
     pub spreads_by: Option<String>,
     /// The clock of its stamps.
     #[serde(default = "monotonic")]
