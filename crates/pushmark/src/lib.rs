@@ -18,6 +18,7 @@ pub mod monitor;
 pub mod preflight;
 pub mod probes;
 pub mod progress;
+mod quiet;
 pub mod report;
 pub mod run;
 pub mod scenario_file;

@@ -14,17 +14,17 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// How the host was when a case began.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Quiet {
+pub(crate) struct Quiet {
     /// How long was waited.
-    pub(super) waited: Duration,
+    pub(crate) waited: Duration,
     /// Share of all CPUs' time that was busy, when last looked at; absent where nobody looked.
-    pub(super) busy: Option<f64>,
+    pub(crate) busy: Option<f64>,
     /// Whether it was as quiet as asked.
-    pub(super) reached: bool,
+    pub(crate) reached: bool,
 }
 
 /// Waits until the host is quiet, or as long as is allowed, or until `stop` says so.
-pub(super) fn wait(
+pub(crate) fn wait(
     cooldown: &Cooldown,
     mut busy: impl FnMut(Duration) -> f64,
     stop: impl Fn() -> bool,
@@ -45,7 +45,7 @@ pub(super) fn wait(
 }
 
 /// Share of all CPUs' time that is busy over some time; ends early where `stop` says so.
-pub(super) fn busy_share(time: Duration, stop: impl Fn() -> bool) -> f64 {
+pub(crate) fn busy_share(time: Duration, stop: impl Fn() -> bool) -> f64 {
     let (before, began) = (HostUse::read(), Instant::now());
     while began.elapsed() < time && !stop() {
         std::thread::sleep(NAP.min(time.saturating_sub(began.elapsed())));

@@ -6,7 +6,6 @@ mod glob;
 mod load;
 mod order;
 mod plan_text;
-mod quiet;
 mod run;
 mod words;
 

@@ -10,12 +10,13 @@ use anyhow::Context as _;
 use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
 use pushmark_net::Clock;
 
+use super::Loaded;
 use super::folder::{Folder, is_interrupted};
 use super::order::{Turn, turns};
 use super::plan_text::START_S;
-use super::{Loaded, quiet};
 use crate::exit::{Ending, Exit};
 use crate::progress::{Head, Progress};
+use crate::quiet;
 use crate::report::{self, RunFiles};
 use crate::run::{Assembled, Signals, Start};
 use crate::server::registry::Registry;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context as _, bail};
 use pushmark_model::histogram::Distribution;
 use pushmark_model::run::{Arm, Delivery, Latency, Published, Run};
+use pushmark_model::suite::Cooldown;
+use pushmark_model::units;
 use pushmark_net::Clock;
 
 use super::log::TruthLog;
@@ -13,6 +15,7 @@ use super::scenario::Ask;
 use super::{Check, Family, Scale, State};
 use crate::environment::{Placement, environment};
 use crate::progress::Progress;
+use crate::quiet;
 use crate::report::RunFiles;
 use crate::run::{self, About, Setup, Signals, Start, Target};
 use crate::scenario_file::{self, Asked};
@@ -20,8 +23,10 @@ use crate::server::cpus;
 use crate::server::registry::Registry;
 use crate::store::Utc;
 
-/// A check of times is made again so often where its run was not valid.
-const REPEATS_MAX: u32 = 3;
+/// A check of times is made again so often where its run was disturbed.
+const REPEATS_MAX: u32 = 7;
+/// Before that the host is given so long to come to rest.
+const CALM: Cooldown = Cooldown { quiet: 0.1, max: units::Nanos(10_000_000_000) };
 
 /// Runs scenarios, keeps the checks.
 #[derive(Debug)]
@@ -47,9 +52,8 @@ pub(super) struct Measured {
 /// What a try at a check of times left.
 #[derive(Debug, Default)]
 pub(super) struct Attempt {
-    /// Why its runs are not valid; empty: they are.
-    pub(super) doubts: Vec<String>,
-    /// What else disturbed them, by their own figures: a check that fails is not judged by them.
+    /// Why its runs are not valid, and what else disturbed them by their own figures: a check that
+    /// fails is not judged by them.
     pub(super) excuses: Vec<String>,
     pub(super) checks: Vec<Check>,
 }
@@ -196,8 +200,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Makes a check of times: again where its runs were not valid, and judged by the first
-    /// that were.
+    /// Makes a check of times: again where it failed in runs that were not valid, or that something
+    /// else disturbed. A disturbance excuses a miss; a hit needs no excuse.
     pub(super) fn timed(
         &mut self,
         mut attempt: impl FnMut(&mut Bench) -> anyhow::Result<Attempt>,
@@ -205,25 +209,30 @@ impl Bench {
         let mut repeats = 0;
         loop {
             let mut tried = attempt(self)?;
-            if tried.checks.iter().any(|check| check.state == State::Failed) {
-                tried.doubts.append(&mut tried.excuses);
-            }
-            let valid = tried.doubts.is_empty();
-            if !valid && repeats < REPEATS_MAX {
+            let failed = tried.checks.iter().any(|check| check.state == State::Failed);
+            let excused = failed && !tried.excuses.is_empty();
+            if excused && repeats < REPEATS_MAX {
                 repeats += 1;
+                self.wait_for_quiet();
                 continue;
             }
-            tried.doubts.dedup();
+            tried.excuses.dedup();
             for check in &mut tried.checks {
                 check.repeats = repeats;
-                if !valid {
+                if excused && check.state == State::Failed {
                     check.state = State::Undecided;
-                    check.got += &format!(" (not valid: {})", tried.doubts.join(", "));
+                    check.got += &format!(" (disturbed: {})", tried.excuses.join(", "));
                 }
             }
             self.checks.append(&mut tried.checks);
             return Ok(());
         }
+    }
+
+    /// What disturbed the last try is perhaps over soon.
+    fn wait_for_quiet(&self) {
+        let stop = || self.signals.stopped().is_some();
+        quiet::wait(&CALM, |time| quiet::busy_share(time, stop), stop, |_, _| {});
     }
 }
 
@@ -242,8 +251,8 @@ impl Attempt {
     /// The same, where some reasons have no bearing on what is compared.
     pub(super) fn of_all_but(&mut self, measured: &Measured, passed_over: &[&str]) {
         for reason in &measured.files.run.verdict.reasons {
-            if !passed_over.contains(&reason.code.as_str()) && !self.doubts.contains(&reason.code) {
-                self.doubts.push(reason.code.clone());
+            if !passed_over.contains(&reason.code.as_str()) && !self.excuses.contains(&reason.code) {
+                self.excuses.push(reason.code.clone());
             }
         }
     }
