@@ -1,6 +1,7 @@
 //! The rate one core takes: received, parsed, accounted and recorded, with nothing missing.
 
 use clap::Args as ClapArgs;
+use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use crate::median::median;
@@ -91,5 +92,6 @@ fn ask(args: &Args, transport: Transport) -> Ask {
         measure_ns: args.seconds * 1_000_000_000,
         stamp_sample: 0,
         batch_ns: 0,
+        poller: Poller::Epoll,
     }
 }

@@ -1,6 +1,7 @@
 //! A crowd of 15,000 from one process: how fast it stands, and whether it stays.
 
 use clap::Args as ClapArgs;
+use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use crate::median::median;
@@ -103,5 +104,6 @@ fn ask(args: &Args, transport: Transport) -> Ask {
         measure_ns: args.hold * 1_000_000_000,
         stamp_sample: 0,
         batch_ns: 0,
+        poller: Poller::Epoll,
     }
 }

@@ -1,6 +1,7 @@
 //! CPU per million deliveries, driver against floor, in interleaved rounds.
 
 use clap::Args as ClapArgs;
+use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use crate::median::median;
@@ -11,8 +12,6 @@ use crate::table::Table;
 
 /// What a delivery may cost, in floors.
 const RATIO_MAX: f64 = 1.5;
-const CONNECTIONS: u64 = 5_000;
-
 /// Flags of `engine`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Args {
@@ -28,22 +27,57 @@ pub(crate) struct Args {
     /// Deliveries a second
     #[arg(long, default_value_t = 50_000)]
     rate: u64,
+    /// Connections
+    #[arg(long, default_value_t = 5_000)]
+    connections: u64,
+    /// Rows for io_uring in place of epoll, too
+    #[arg(long)]
+    io_uring: bool,
     /// Leave the rows with kernel stamps out
     #[arg(long)]
     no_stamps: bool,
 }
 
-/// A receiver: its name, who it is, one connection in how many is stamped, how long arrivals gather.
-type Row = (&'static str, Receiver, u32, u64);
+/// A receiver, and how it is asked to work.
+#[derive(Clone, Copy)]
+struct Row {
+    name: &'static str,
+    receiver: Receiver,
+    /// One connection in how many is stamped.
+    stamp_sample: u32,
+    /// How long arrivals gather.
+    batch_ns: u64,
+    poller: Poller,
+}
 
-/// Receivers in the order of the table; a round begins with another each time.
-const RECEIVERS: [Row; 5] = [
-    ("floor", Receiver::Floor, 0, 0),
-    ("driver, full accounting", Receiver::Driver, 0, 0),
-    ("driver, batches of 1 ms", Receiver::Driver, 0, 1_000_000),
-    ("driver, stamps on 1 in 64", Receiver::Driver, 64, 0),
-    ("driver, stamps on all", Receiver::Driver, 1, 0),
-];
+impl Row {
+    const FLOOR: Row =
+        Row { name: "floor", receiver: Receiver::Floor, stamp_sample: 0, batch_ns: 0, poller: Poller::Epoll };
+    const DRIVER: Row = Row { name: "driver, full accounting", receiver: Receiver::Driver, ..Row::FLOOR };
+    const BATCHES: Row = Row { name: "driver, batches of 1 ms", batch_ns: 1_000_000, ..Row::DRIVER };
+    const STAMPS: [Row; 2] = [
+        Row { name: "driver, stamps on 1 in 64", stamp_sample: 64, ..Row::DRIVER },
+        Row { name: "driver, stamps on all", stamp_sample: 1, ..Row::DRIVER },
+    ];
+    const RING: [Row; 2] = [
+        Row { name: "driver, io_uring", poller: Poller::IoUring, ..Row::DRIVER },
+        Row { name: "driver, io_uring, batches of 1 ms", poller: Poller::IoUring, ..Row::BATCHES },
+    ];
+}
+
+impl Args {
+    /// In the order of the table; a round begins with another each time.
+    fn receivers(&self) -> Vec<Row> {
+        let mut rows = vec![Row::FLOOR, Row::DRIVER, Row::BATCHES];
+        if self.io_uring {
+            rows.extend(Row::RING);
+        }
+        if !self.no_stamps {
+            rows.extend(Row::STAMPS);
+        }
+        rows
+    }
+}
 
 pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
     let mut reached = true;
@@ -59,29 +93,31 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
 }
 
 fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Table> {
-    let receivers = &RECEIVERS[..if args.no_stamps { 3 } else { RECEIVERS.len() }];
+    let receivers = args.receivers();
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); receivers.len()];
     for round in 0..args.pairs {
         for turn in 0..receivers.len() {
             let at = (turn + round) % receivers.len();
-            let (name, receiver, stamp_sample, batch_ns) = receivers[at];
+            let row = receivers[at];
             let ask = Ask {
                 transport,
-                connections: CONNECTIONS,
-                connect_rate: CONNECTIONS as f64,
-                interval_us: 1_000_000 * CONNECTIONS / args.rate,
+                connections: args.connections,
+                connect_rate: args.connections as f64,
+                interval_us: 1_000_000 * args.connections / args.rate,
                 count: None,
                 settle_ns: 0,
                 warmup_ns: 1_000_000_000,
                 measure_ns: args.seconds * 1_000_000_000,
-                stamp_sample,
-                batch_ns,
+                stamp_sample: row.stamp_sample,
+                batch_ns: row.batch_ns,
+                poller: row.poller,
             };
-            let m = run::measure(common, receiver, &ask, &[])?;
+            let m = run::measure(common, row.receiver, &ask, &[])?;
             eprintln!(
-                "{transport} round {} of {}, {name}: {:.2} CPU-s/M, {:.0}/s, waited {:.1} %, steal {:.1} %",
+                "{transport} round {} of {}, {}: {:.2} CPU-s/M, {:.0}/s, waited {:.1} %, steal {:.1} %",
                 round + 1,
                 args.pairs,
+                row.name,
                 m.cpu_s_per_million(),
                 m.rate(),
                 m.waited() * 100.0,
@@ -90,13 +126,13 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
             measured[at].push(m);
         }
     }
-    Ok(table(args, transport, receivers, &measured))
+    Ok(table(args, transport, &receivers, &measured))
 }
 
 fn table(args: &Args, transport: Transport, receivers: &[Row], measured: &[Vec<Measured>]) -> Table {
     let title = format!(
-        "{transport}: {CONNECTIONS} connections, {} deliveries/s, {} rounds of {} s",
-        args.rate, args.pairs, args.seconds
+        "{transport}: {} connections, {} deliveries/s, {} rounds of {} s",
+        args.connections, args.rate, args.pairs, args.seconds
     );
     let mut table = Table::new(
         title,
@@ -119,7 +155,7 @@ fn table(args: &Args, transport: Transport, receivers: &[Row], measured: &[Vec<M
         let pairs = runs.iter().zip(&measured[0]);
         median(&pairs.map(|(m, floor)| f(m) / floor.cpu_s_per_million()).collect::<Vec<_>>())
     };
-    for ((name, receiver, ..), runs) in receivers.iter().zip(measured) {
+    for (row, runs) in receivers.iter().zip(measured) {
         let accounts = |f: &dyn Fn(&crate::driver::Accounts) -> f64| {
             let values: Vec<f64> = runs.iter().filter_map(|m| m.accounts.as_ref().map(f)).collect();
             (!values.is_empty()).then(|| median(&values))
@@ -127,9 +163,9 @@ fn table(args: &Args, transport: Transport, receivers: &[Row], measured: &[Vec<M
         let lag = accounts(&|a| a.read_lag_p99_us as f64 / 1e3);
         let missing: Option<i64> = runs.iter().map(|m| m.accounts.as_ref().map(|a| a.missing)).sum();
         let percent = |f: &dyn Fn(&Measured) -> f64| format!("{:.1} %", of(runs, f).value * 100.0);
-        let driver = *receiver == Receiver::Driver;
+        let driver = row.receiver == Receiver::Driver;
         table.row(vec![
-            (*name).to_owned(),
+            row.name.to_owned(),
             format!("{:.2}", of(runs, &Measured::cpu_s_per_million)),
             if driver { format!("{:.2}", ratios(runs, &Measured::cpu_s_per_million)) } else { "1".into() },
             match driver {

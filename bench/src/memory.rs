@@ -1,6 +1,7 @@
 //! Generator memory of an idle connection: the slope of RSS between two sizes of crowd.
 
 use clap::Args as ClapArgs;
+use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use crate::median::median;
@@ -76,6 +77,7 @@ fn rss(common: &Common, transport: Transport, connections: u64) -> anyhow::Resul
         measure_ns: 1_000_000_000,
         stamp_sample: 0,
         batch_ns: 0,
+        poller: Poller::Epoll,
     };
     // Between two records: at whole seconds one is handed over, and both are in memory.
     let quiet_ns = plan::arm(&ask).phases.measure_end_ns() + 500_000_000;

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use pushmark_model::plan::*;
+use pushmark_model::poller::Poller;
 use pushmark_model::schedule::{Arrivals, Ramp};
 use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
@@ -31,6 +32,8 @@ pub(crate) struct Ask {
     pub(crate) stamp_sample: u32,
     /// How long arrivals gather; 0: not at all.
     pub(crate) batch_ns: u64,
+    /// How the driver waits and reads.
+    pub(crate) poller: Poller,
 }
 
 /// The path of a subscription, as a template.
@@ -115,6 +118,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
         }),
         stamp_sample: ask.stamp_sample,
         batch_ns: ask.batch_ns,
+        poller: ask.poller,
         sources: sources(ask.connections),
         latest_value: false,
         clients: None,
@@ -167,6 +171,7 @@ pub(crate) mod tests {
             measure_ns: 10 * SECOND_NS,
             stamp_sample: 0,
             batch_ns: 0,
+            poller: Poller::Epoll,
         }
     }
 

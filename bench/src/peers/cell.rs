@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 use serde::Deserialize;
@@ -86,6 +87,7 @@ impl Cell {
             measure_ns: self.seconds * SECOND_NS,
             stamp_sample: 0,
             batch_ns: 0,
+            poller: Poller::Epoll,
         };
         let log = tempfile::NamedTempFile::new()?;
         let m = run::measure_with(common, receiver, &ask, &[], Some(log.path()))?;

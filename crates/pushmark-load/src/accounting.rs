@@ -102,6 +102,8 @@ pub(crate) struct Accounting {
     superseding: bool,
     polled: bool,
     deaf: bool,
+    /// When what was received last was due, if it is measured.
+    pub(crate) newest_due_ns: Option<Nanos>,
     heat: Box<HeatRing>,
 }
 
@@ -146,6 +148,7 @@ impl Accounting {
             superseding: (polled && !arm.subscribe.resumes) || arm.latest_value,
             polled,
             deaf: arm.transport == Transport::LongPoll && no_cursor,
+            newest_due_ns: None,
             heat: Box::default(),
         }
     }
@@ -308,7 +311,7 @@ impl Accounting {
                 if self.superseding {
                     record.counts.superseded += served;
                 } else if self.deaf {
-                    record.counts.missed_deaf += served.max(0) as u64;
+                    record.counts.missed_deaf += served;
                 }
             }
             age_changes(record, self.measure_ns, &mut subscription.held_due_ns, due_ns, received_ns);
@@ -324,14 +327,16 @@ impl Accounting {
             subscription.seen |= 1 << behind;
             record.counts.out_of_order += 1;
             let absent = contains(subscription.down, sequence) || contains(subscription.doubt, sequence);
-            if measured && self.superseding && !absent {
-                record.counts.superseded -= 1;
+            if measured && !absent {
+                record.counts.superseded -= i64::from(self.superseding);
+                record.counts.missed_deaf -= i64::from(self.deaf && !self.superseding);
             }
         }
 
         record.counts.received += 1;
         record.times.window_latency.record_ns(due_ns, received_ns);
         if measured {
+            self.newest_due_ns = Some(due_ns);
             let late = received_ns > due_ns + self.deadline_ns;
             if late {
                 record.counts.late += 1;

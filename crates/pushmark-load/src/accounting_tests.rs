@@ -252,6 +252,14 @@ fn a_deaf_long_poller_misses_what_fell_between() {
 }
 
 #[test]
+fn what_a_deaf_long_poller_hears_after_its_successor_was_not_missed() {
+    let mut b = bench(Transport::LongPoll, 1).all_subscribed();
+    b.due(0..6);
+    [0, 3, 2, 5].into_iter().for_each(|s| b.hear(0, s));
+    assert_eq!((b.counts().missed_deaf, b.missing()), (2, 2));
+}
+
+#[test]
 fn warm_up_is_not_counted_but_its_sequences_are() {
     let mut b = bench(Transport::Sse, 1).all_subscribed();
     // Due before measure begins at 2 s.

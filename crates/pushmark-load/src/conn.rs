@@ -5,7 +5,7 @@
 
 use pushmark_model::refresh::Refresh;
 use pushmark_model::stamp::Scanner;
-use pushmark_net::{Link, Nanos};
+use pushmark_net::{Interest, Link, Nanos};
 use pushmark_proto::client::{Client, Config, Lane};
 use pushmark_proto::json_pointer::Scan;
 
@@ -226,6 +226,16 @@ impl Conn {
             Lane::Command => Owner::Side,
         };
         token::pack(owner, self.line.generation, index)
+    }
+
+    /// Whether the connection at hand carries kernel receive stamps.
+    pub(crate) fn is_stamped(&self) -> bool {
+        self.stamped && self.lane == Lane::Connect
+    }
+
+    /// How the connection at hand is watched while it hears. A stamp comes with a read of our own.
+    pub(crate) fn arrivals(&self) -> Interest {
+        if self.is_stamped() { Interest::Arrivals } else { Interest::Bytes }
     }
 
     /// The connection at hand is gone; the session stays.

@@ -10,17 +10,32 @@ const OVERDUE_NS: Nanos = 1_000_000;
 /// so that it is not taken for something that came during the wait.
 const LONG_TURN_NS: Nanos = 100_000;
 
+/// What a look into the kernel brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// Nothing is there.
+    Nothing,
+    /// All that is there.
+    All,
+    /// As much as a look can bring: more may lie there.
+    Full,
+    /// Nothing, whatever is there: a signal, or a stop of the process, ended it.
+    BrokenOff,
+}
+
 /// The last time the kernel was looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Nothing that was there before this instant is still unread.
+    /// When.
     pub(crate) at_ns: Nanos,
+    /// Nothing that was there before this instant is still unread.
+    read_until_ns: Nanos,
     broken_off: bool,
 }
 
 impl Look {
     pub(crate) fn new(at_ns: Nanos) -> Look {
-        Look { at_ns, broken_off: false }
+        Look { at_ns, read_until_ns: at_ns, broken_off: false }
     }
 
     /// How long to wait now, if there is nothing else to do until `next_ns`.
@@ -29,9 +44,8 @@ impl Look {
         if self.broken_off || long_turn { 0 } else { next_ns.saturating_sub(began_ns) }
     }
 
-    /// A wait from `began_ns` to `now_ns` brought so many ready sockets, or was broken off by a
-    /// signal or a stop of the process: then it brings nothing, whatever lies there. Gives the
-    /// instant since when what the sockets hold may have lain there.
+    /// A wait from `began_ns` to `now_ns` brought something. Gives the instant since when what the
+    /// sockets hold may have lain there.
     ///
     /// If the wait slept, the first arrival ended it, so nothing had lain there before it
     /// returned. If it did not, arrivals date from any time since the look before.
@@ -39,15 +53,17 @@ impl Look {
         &mut self,
         (began_ns, now_ns): (Nanos, Nanos),
         timeout_ns: Nanos,
-        ready: usize,
-        broken_off: bool,
+        brought: Brought,
     ) -> Nanos {
         let took_ns = now_ns.saturating_sub(began_ns);
         let slept = timeout_ns > 0 && took_ns > AT_ONCE_NS && took_ns < timeout_ns + OVERDUE_NS;
-        let unread_since_ns = if ready > 0 && slept { now_ns } else { self.at_ns };
-        self.broken_off = broken_off;
-        if !broken_off {
+        let brings = matches!(brought, Brought::All | Brought::Full);
+        let unread_since_ns = if brings && slept { now_ns } else { self.read_until_ns };
+        self.broken_off = brought == Brought::BrokenOff;
+        if !self.broken_off {
             self.at_ns = now_ns;
+            // What a full look left has lain there as long as what it brought.
+            self.read_until_ns = if brought == Brought::Full { unread_since_ns } else { now_ns };
         }
         unread_since_ns
     }
@@ -65,16 +81,16 @@ mod tests {
 
     #[test]
     fn a_wait_that_slept_read_at_once() {
-        assert_eq!(look(1_000).took((2_000, MS), 5 * MS, 3, false), MS);
+        assert_eq!(look(1_000).took((2_000, MS), 5 * MS, Brought::All), MS);
     }
 
     #[test]
     fn a_wait_that_did_not_sleep_dates_from_the_one_before() {
-        assert_eq!(look(1_000).took((2_000, 4_000), 5 * MS, 3, false), 1_000);
+        assert_eq!(look(1_000).took((2_000, 4_000), 5 * MS, Brought::All), 1_000);
         // Even where the mere look took its time.
-        assert_eq!(look(1_000).took((2_000, 40_000), 0, 3, false), 1_000);
+        assert_eq!(look(1_000).took((2_000, 40_000), 0, Brought::All), 1_000);
         // A stop in the middle of it, and it should have ended after 1 ms.
-        assert_eq!(look(1_000).took((2_000, 100 * MS), MS, 3, false), 1_000);
+        assert_eq!(look(1_000).took((2_000, 100 * MS), MS, Brought::All), 1_000);
     }
 
     #[test]
@@ -86,16 +102,28 @@ mod tests {
     #[test]
     fn what_lay_there_while_a_wait_was_broken_off_shows() {
         let mut stopped = look(1_000);
-        stopped.took((2_000, 100 * MS), MS, 0, true);
+        stopped.took((2_000, 100 * MS), MS, Brought::BrokenOff);
         assert_eq!((stopped.at_ns, stopped.timeout_ns(100 * MS, 200 * MS)), (1_000, 0));
-        assert_eq!(stopped.took((100 * MS, 100 * MS + 50_000), 0, 3, false), 1_000);
+        assert_eq!(stopped.took((100 * MS, 100 * MS + 50_000), 0, Brought::All), 1_000);
         assert_eq!(stopped, look(100 * MS + 50_000));
+    }
+
+    #[test]
+    fn what_a_full_look_left_is_as_old_as_what_it_brought() {
+        let mut full = look(1_000);
+        assert_eq!(full.took((2_000, 4_000), 0, Brought::Full), 1_000);
+        assert_eq!(full.took((MS, MS + 1_000), 0, Brought::Full), 1_000);
+        assert_eq!(full.took((2 * MS, 2 * MS + 1_000), 0, Brought::All), 1_000);
+        assert_eq!(full.took((3 * MS, 3 * MS + 1_000), 0, Brought::All), 2 * MS + 1_000);
+        // It began with one that slept: nothing had lain there before that.
+        assert_eq!(full.took((4 * MS, 5 * MS), 5 * MS, Brought::Full), 5 * MS);
+        assert_eq!(full.took((6 * MS, 6 * MS + 1_000), 0, Brought::All), 5 * MS);
     }
 
     #[test]
     fn a_wait_that_ran_out_saw_that_there_was_nothing() {
         let mut ran_out = look(1_000);
-        ran_out.took((2_000, 5 * MS), MS, 0, false);
+        ran_out.took((2_000, 5 * MS), MS, Brought::Nothing);
         assert_eq!(ran_out, look(5 * MS));
     }
 }

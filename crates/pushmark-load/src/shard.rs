@@ -11,6 +11,7 @@ use std::io;
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::plan::{Mode, ShardPlan};
+use pushmark_model::poller::Poller as Asked;
 use pushmark_model::record::Record;
 use pushmark_model::schedule::Schedule;
 use pushmark_model::steer::Steer;
@@ -20,7 +21,7 @@ use pushmark_proto::client::Config;
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
 use crate::crowd::{Safety, Seconds};
-use crate::look::Look;
+use crate::look::{Brought, Look};
 use crate::publisher::{Desk, Job, Publisher};
 use crate::requests::{self, Requests};
 use crate::token::{self, Owner};
@@ -164,7 +165,10 @@ impl Shard {
             crowd,
             accounting,
             requests: Requests::new(&plan),
-            poller: Poller::new()?,
+            poller: match plan.arm.poller {
+                Asked::Epoll => Poller::new()?,
+                Asked::IoUring => Poller::with_ring()?,
+            },
             wheel: Wheel::new(plan.start_ns),
             buffer: vec![0; CARRY_MAX + READ_MAX].into_boxed_slice(),
             scratch: Vec::new(),
@@ -222,11 +226,16 @@ impl Shard {
             let batch = self.poller.wait(Some(timeout_ns))?;
             self.now_ns = Clock::now();
             let waited_ns = (began_ns, self.now_ns);
-            self.unread_since_ns = look.took(waited_ns, timeout_ns, batch.len(), batch.is_broken_off());
+            let brought = match batch.len() {
+                _ if batch.is_broken_off() => Brought::BrokenOff,
+                0 => Brought::Nothing,
+                _ if batch.is_full() => Brought::Full,
+                _ => Brought::All,
+            };
+            self.unread_since_ns = look.took(waited_ns, timeout_ns, brought);
             self.accounting.record.counts.wakeups += 1;
             busy = batch.len() > 0;
-            let full = batch.len() == pushmark_net::poller::BATCH_MAX;
-            self.accounting.record.counts.turns_bounded += u64::from(full);
+            self.accounting.record.counts.turns_bounded += u64::from(batch.is_full());
 
             let stopped = self.obey(orders)?;
             while let Some((bound, at_ns)) = self.next_bound().filter(|(_, at_ns)| *at_ns <= self.now_ns) {

@@ -28,6 +28,7 @@ pub mod histogram;
 pub mod hybrid;
 pub mod metrics;
 pub mod plan;
+pub mod poller;
 pub mod record;
 pub mod refresh;
 pub mod run;

@@ -163,6 +163,11 @@ const FAMILIES: &[Family] = &[
         "userspace − kernel receive instant, by kernel receive stamps on a sample",
         |a| a.delivery.as_ref()?.read_lag_stamped.as_ref(),
     ),
+    (
+        "delivery.latency_stamped",
+        "kernel receive instant − due, by kernel receive stamps on a sample: latency without the generator's own queueing",
+        |a| a.delivery.as_ref()?.latency_stamped.as_ref(),
+    ),
     ("trip", "received − due of all receipts, repetitions too; for a poll the age at every answer", |a| {
         a.delivery.as_ref()?.trip.as_ref()
     }),

@@ -13,6 +13,7 @@ use crate::draw::{Draw, Purpose};
 use crate::flood::FloodPlan;
 use crate::hybrid::Hybrid;
 pub use crate::hybrid::{Half, Sides};
+use crate::poller::Poller;
 use crate::refresh::Adaptive;
 use crate::schedule::{Arrivals, Ramp, Schedule};
 use crate::steady::SteadyPlan;
@@ -96,6 +97,9 @@ pub struct ArmPlan {
     /// How long arrivals are left to gather before they are read; 0: not at all.
     #[serde(default)]
     pub batch_ns: u64,
+    /// How the generator's threads wait and read.
+    #[serde(default)]
+    pub poller: Poller,
     /// Source addresses to rotate over; empty: the system's choice.
     pub sources: Vec<IpAddr>,
     /// Channels whose newest value replaces older ones: skipped ones are superseded, not missing.
@@ -475,6 +479,7 @@ pub(crate) mod tests {
             publisher: None,
             stamp_sample: 64,
             batch_ns: 0,
+            poller: Poller::default(),
             sources: vec![],
             latest_value: false,
             clients: None,

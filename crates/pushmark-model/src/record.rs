@@ -230,8 +230,9 @@ sums! {
         timeouts_all: u64,
         /// Messages in long-poll answers with news, measure.
         answered_messages: u64,
-        /// Missing between two consecutive long-poll answers, measure.
-        missed_deaf: u64,
+        /// Missing between two consecutive long-poll answers, measure; taken back where an overtaken
+        /// one comes after all.
+        missed_deaf: i64,
         /// TCP connections after a long poller's first.
         new_connections: u64,
         /// Publications due in this shard, measure.
@@ -331,6 +332,8 @@ sums! {
         read_lag: Distribution,
         /// The same by kernel stamps, on the sample.
         read_lag_stamped: Distribution,
+        /// Due to the kernel's receive instant, on the sample, measure.
+        latency_stamped: Distribution,
         /// Ages at which holding a state began (measure), for the time-weighted age.
         age_start: Distribution,
         /// Ages at which it ended.

@@ -49,6 +49,7 @@ pub use target::{
 pub use url::{TargetUrl, UrlError};
 pub use warmup::WarmUp;
 
+use crate::poller::Poller;
 use crate::transport::Transport;
 use crate::units::Nanos;
 
@@ -80,6 +81,8 @@ pub struct Scenario {
     pub stamp_sample: u32,
     /// Arrivals are taken in batches of so long, which costs less and reads later: by up to as much, which read lag shows. Default: 0s, each as it comes.
     pub batch: Nanos,
+    /// What tells the generator's threads that something has arrived: epoll, or io_uring where the system has it. Default: epoll.
+    pub poller: Poller,
     /// What is measured.
     pub target: Target,
     /// The crowd, the phases and how clients behave.
@@ -108,6 +111,7 @@ impl Default for Scenario {
             agents: 0,
             stamp_sample: 64,
             batch: Nanos(0),
+            poller: Poller::Epoll,
             target: Target::default(),
             load: Load::default(),
             subscriptions: SubscriptionsSpec::default(),

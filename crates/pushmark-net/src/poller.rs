@@ -1,9 +1,12 @@
-//! Readiness of descriptors through epoll, with time-outs in nanoseconds: level-triggered, but
-//! where a reader takes all there is ([`Interest::Arrivals`]).
+//! Readiness of descriptors, with time-outs in nanoseconds, in one of two ways. Epoll:
+//! level-triggered, but where a reader takes all there is ([`Interest::Arrivals`]). Or io_uring,
+//! which brings the bytes of connections with the news ([`Interest::Bytes`]) and leaves the rest to
+//! epoll.
 //!
 //! Not mio, which rounds its time-outs up to whole milliseconds: a schedule kept to that
 //! grain would be the largest error of the instrument.
 
+use std::cell::RefCell;
 use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
@@ -15,6 +18,8 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::Nanos;
+use crate::ring::Ring;
+use crate::stream::Read;
 
 /// Most descriptors one [`Poller::wait`] reports; the rest are reported by the next.
 pub const BATCH_MAX: usize = 1024;
@@ -29,6 +34,9 @@ pub enum Interest {
     /// about a tenth of what a message costs. A reader whose read was not short, or that was
     /// told of an end together with bytes, has to ask again by [`Poller::modify`].
     Arrivals,
+    /// The same, and where the poller can, it reads them itself: they come as an [`Arrival`], and
+    /// nobody else may read them.
+    Bytes,
     /// Bytes can be written, or a connect has ended.
     Write,
     /// Either.
@@ -41,7 +49,9 @@ impl Interest {
     fn flags(self) -> epoll::EventFlags {
         match self {
             Interest::Read => epoll::EventFlags::IN | epoll::EventFlags::RDHUP,
-            Interest::Arrivals => epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET,
+            Interest::Arrivals | Interest::Bytes => {
+                epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET
+            }
             Interest::Write => epoll::EventFlags::OUT,
             Interest::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP,
             Interest::None => epoll::EventFlags::empty(),
@@ -62,6 +72,24 @@ pub struct Ready {
     pub hangup: bool,
     /// The socket has an error pending.
     pub error: bool,
+    /// What the poller has read of it already; nothing else is told with it.
+    pub arrival: Option<Arrival>,
+}
+
+/// What a poller read by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Bytes in a buffer of the poller's, until its next wait: [`Poller::take`].
+    Bytes {
+        /// Which buffer.
+        buffer: u16,
+        /// How many.
+        len: u32,
+    },
+    /// The peer has ended its direction.
+    End,
+    /// The connection broke, with this error of the system's.
+    Error(i32),
 }
 
 impl Ready {
@@ -75,66 +103,162 @@ impl Ready {
             writable: flags.contains(epoll::EventFlags::OUT) || error,
             hangup,
             error,
+            arrival: None,
         }
+    }
+
+    /// Something was read of it.
+    pub(crate) fn arrived(token: u64, arrival: Arrival) -> Ready {
+        let arrival = Some(arrival);
+        Ready { token, readable: true, writable: false, hangup: false, error: false, arrival }
     }
 }
 
-/// An epoll instance and the buffer its answers come in.
+/// An epoll instance, a ring where one was asked for, and the buffer their answers come in.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
+    ring: Option<RefCell<Ring>>,
     ready: Arc<Vec<Ready>>,
 }
 
 impl Poller {
-    /// Makes an epoll instance; it is closed when dropped.
+    /// A poller by epoll; it is closed when dropped.
     pub fn new() -> io::Result<Poller> {
         Ok(Poller {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            ring: None,
             ready: Arc::new(Vec::with_capacity(BATCH_MAX)),
         })
     }
 
-    /// Begins to watch `fd`. Closing the descriptor ends it, unless it was duplicated.
+    /// A poller that reads by io_uring. It has to stay in the thread that made it.
+    ///
+    /// # Errors
+    /// The kernel's, where it has no io_uring, lacks what is needed of it, or forbids it.
+    pub fn with_ring() -> io::Result<Poller> {
+        Ok(Poller { ring: Some(RefCell::new(Ring::new()?)), ..Poller::new()? })
+    }
+
+    /// Begins to watch `fd`. [`Poller::forget`] ends it before the descriptor is closed.
     pub fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
+        if let Some(ring) = &self.ring {
+            ring.borrow_mut().note_epoll(fd, true);
+        }
         let data = EventData::new_u64(token);
         Ok(epoll::add(&self.epoll, fd, data, interest.flags())?)
     }
 
     /// Changes what a watched descriptor is watched for, and its token.
     pub fn modify(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
-        let data = EventData::new_u64(token);
-        Ok(epoll::modify(&self.epoll, fd, data, interest.flags())?)
+        let Some(ring) = &self.ring else { return self.in_epoll(fd, token, interest, true) };
+        let mut ring = ring.borrow_mut();
+        let (receives, in_epoll) = (ring.receives(fd), ring.in_epoll(fd));
+        match interest {
+            Interest::Bytes => {
+                if in_epoll {
+                    epoll::delete(&self.epoll, fd)?;
+                    ring.note_epoll(fd, false);
+                }
+                if receives { Ok(()) } else { ring.receive(fd, token) }
+            }
+            other => {
+                // What the ring reads is not looked for a second time.
+                let other = if receives { Interest::Write } else { other };
+                ring.note_epoll(fd, true);
+                self.in_epoll(fd, token, other, in_epoll)
+            }
+        }
     }
 
-    /// Ends watching.
+    fn in_epoll(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest, known: bool) -> io::Result<()> {
+        let data = EventData::new_u64(token);
+        Ok(match known {
+            true => epoll::modify(&self.epoll, fd, data, interest.flags())?,
+            false => epoll::add(&self.epoll, fd, data, interest.flags())?,
+        })
+    }
+
+    /// Ends watching a descriptor that stays open.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        Ok(epoll::delete(&self.epoll, fd)?)
+        let watched = self.ring.as_ref().is_none_or(|ring| ring.borrow().in_epoll(fd));
+        self.forget(fd);
+        if watched {
+            epoll::delete(&self.epoll, fd)?;
+        }
+        Ok(())
+    }
+
+    /// Ends watching a descriptor that is closed next. Epoll forgets those by itself; a ring holds
+    /// the connection until it is told.
+    pub fn forget(&self, fd: BorrowedFd<'_>) {
+        if let Some(ring) = &self.ring {
+            // Fails only where nothing can be handed to the kernel any more: then the next wait tells.
+            let _ = ring.borrow_mut().forget(fd);
+        }
+    }
+
+    /// Whether this poller reads the descriptor by itself: then nobody else may.
+    pub fn reads(&self, fd: BorrowedFd<'_>) -> bool {
+        self.ring.as_ref().is_some_and(|ring| ring.borrow().receives(fd))
+    }
+
+    /// Copies what was read by the last wait into `buffer`, which must have room for it.
+    ///
+    /// # Errors
+    /// The connection's own.
+    pub fn take(&self, arrival: Arrival, buffer: &mut [u8]) -> io::Result<Read> {
+        match arrival {
+            Arrival::Bytes { buffer: number, len } => {
+                let ring = self.ring.as_ref().expect("only a ring reads").borrow();
+                buffer[..len as usize].copy_from_slice(ring.bytes(number, len));
+                Ok(Read::Bytes(len as usize))
+            }
+            Arrival::End => Ok(Read::End),
+            Arrival::Error(error) => Err(io::Error::from_raw_os_error(error)),
+        }
     }
 
     /// Waits until something is ready or `timeout_ns` has passed (`None`: for ever; 0: only
-    /// looks). A signal ends the wait early with an empty batch.
+    /// looks). A signal ends the wait early with an empty batch, and so may a ring that ran out of
+    /// buffers.
     ///
     /// The batch does not borrow the poller, so the loop that walks it may add and remove. An
     /// event of a descriptor removed during the walk can still come up in it: tokens with a
     /// generation ([`crate::Slab`]) tell.
     pub fn wait(&mut self, timeout_ns: Option<Nanos>) -> io::Result<Batch> {
-        let timeout = timeout_ns
-            .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
-        let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH_MAX];
-        let (happened, broken_off) = match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
-            Ok((happened, _)) => (happened, false),
-            Err(Errno::INTR) => (&mut [][..], true),
-            Err(error) => return Err(error.into()),
-        };
         if Arc::get_mut(&mut self.ready).is_none() {
             // Someone kept the last batch: leave it to them.
             self.ready = Arc::new(Vec::with_capacity(BATCH_MAX));
         }
         let ready = Arc::get_mut(&mut self.ready).expect("just made sole owner");
         ready.clear();
-        ready.extend(happened.iter().map(Ready::from_event));
+        let broken_off = match &mut self.ring {
+            None => look(&self.epoll, timeout_ns, ready)?,
+            Some(ring) => {
+                let waited = ring.get_mut().wait(self.epoll.as_fd(), timeout_ns, ready)?;
+                if waited.epoll {
+                    look(&self.epoll, Some(0), ready)?;
+                }
+                waited.broken_off
+            }
+        };
         Ok(Batch { ready: Arc::clone(&self.ready), next: 0, broken_off })
+    }
+}
+
+/// Adds what epoll has to `ready`; gives whether a signal ended the wait.
+fn look(epoll: &OwnedFd, timeout_ns: Option<Nanos>, ready: &mut Vec<Ready>) -> io::Result<bool> {
+    let timeout = timeout_ns
+        .map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+    let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH_MAX];
+    match epoll::wait(epoll, &mut events, timeout.as_ref()) {
+        Ok((happened, _)) => {
+            ready.extend(happened.iter().map(Ready::from_event));
+            Ok(false)
+        }
+        Err(Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -144,7 +268,7 @@ impl AsFd for Poller {
     }
 }
 
-/// What one wait brought: at most [`BATCH_MAX`] ready descriptors.
+/// What one wait brought: at most [`BATCH_MAX`] ready descriptors, of a ring as many arrivals more.
 #[derive(Debug)]
 pub struct Batch {
     ready: Arc<Vec<Ready>>,
@@ -156,6 +280,11 @@ impl Batch {
     /// A signal, or a stop of the process, ended the wait: something may be ready all the same.
     pub fn is_broken_off(&self) -> bool {
         self.broken_off
+    }
+
+    /// It is as large as a batch can be: more may be ready.
+    pub fn is_full(&self) -> bool {
+        self.ready.len() >= BATCH_MAX
     }
 }
 
@@ -183,6 +312,9 @@ pub fn set_timer_slack_1ns() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
     use crate::{Clock, Waker};
 
@@ -232,6 +364,82 @@ mod tests {
         assert_eq!(poller.wait(Some(0)).unwrap().len(), 1, "the second has");
         poller.modify(waker.as_fd(), 7, Interest::Arrivals).unwrap();
         assert_eq!(poller.wait(Some(0)).unwrap().len(), 1, "what lies there is told anew");
+    }
+
+    /// Two ends of a connection, the second given to a poller that reads by itself.
+    fn ringed() -> (Poller, TcpStream, TcpStream) {
+        let poller = Poller::with_ring().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let far = listener.accept().unwrap().0;
+        poller.add(far.as_fd(), 7, Interest::Write).unwrap();
+        poller.modify(far.as_fd(), 7, Interest::Bytes).unwrap();
+        (poller, near, far)
+    }
+
+    /// What comes, until it has ended or is as much as is waited for.
+    fn taken(poller: &mut Poller, much: usize) -> (Vec<u8>, Option<Read>) {
+        let (mut all, mut buffer) = (Vec::new(), [0; 4_096]);
+        let until_ns = Clock::now() + 10_000_000_000;
+        while all.len() < much {
+            assert!(Clock::now() < until_ns, "{} of {much} bytes came", all.len());
+            // Empty too where the pool ran out: the next wait begins again.
+            for ready in poller.wait(Some(1_000_000_000)).unwrap() {
+                match poller.take(ready.arrival.expect("the ring reads it"), &mut buffer).unwrap() {
+                    Read::Bytes(n) => all.extend_from_slice(&buffer[..n]),
+                    end => return (all, Some(end)),
+                }
+            }
+        }
+        (all, None)
+    }
+
+    #[test]
+    fn a_ring_brings_bytes_in_their_order_and_then_the_end() {
+        let (mut poller, mut near, far) = ringed();
+        assert!(poller.reads(far.as_fd()));
+        // Twice what its buffers hold, so that it has to begin again.
+        let sent: Vec<u8> = (0..8_u32 << 20).map(|n| (n >> 7) as u8).collect();
+        let writer = std::thread::spawn({
+            let sent = sent.clone();
+            move || near.write_all(&sent).map(|()| drop(near)).unwrap()
+        });
+        let (came, end) = taken(&mut poller, usize::MAX);
+        writer.join().unwrap();
+        let differs = came.iter().zip(&sent).position(|(came, sent)| came != sent);
+        assert_eq!((came.len(), differs, end), (sent.len(), None, Some(Read::End)));
+    }
+
+    #[test]
+    fn a_ring_lets_go_of_what_it_is_told_to_forget() {
+        let (mut poller, mut near, far) = ringed();
+        near.write_all(b"late").unwrap();
+        poller.forget(far.as_fd());
+        drop(far);
+        assert_eq!(poller.wait(Some(0)).unwrap().len(), 0, "nobody is there any more to hear it");
+        // The kernel has let it go: the other end hears of the close.
+        near.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+        assert_eq!(near.read(&mut [0; 8]).map_err(|error| error.kind()), Err(io::ErrorKind::ConnectionReset));
+    }
+
+    #[test]
+    fn beside_a_ring_epoll_tells_of_room_and_of_everything_else() {
+        let (mut poller, mut near, far) = ringed();
+        let waker = Waker::new().unwrap();
+        poller.add(waker.as_fd(), 8, Interest::Read).unwrap();
+        poller.modify(far.as_fd(), 7, Interest::Both).unwrap();
+        let told: Vec<_> = poller.wait(Some(1_000_000_000)).unwrap().map(|r| (r.token, r.writable)).collect();
+        assert_eq!(told, [(7, true)]);
+        poller.modify(far.as_fd(), 7, Interest::Bytes).unwrap();
+        waker.ring();
+        let told: Vec<_> = poller.wait(Some(1_000_000_000)).unwrap().map(|r| r.token).collect();
+        assert_eq!(told, [8]);
+        waker.silence();
+        near.write_all(b"news").unwrap();
+        assert_eq!(taken(&mut poller, 4).0, b"news");
+        assert_eq!(poller.wait(Some(0)).unwrap().len(), 0);
+        poller.remove(waker.as_fd()).unwrap();
+        poller.remove(far.as_fd()).unwrap();
     }
 
     #[test]

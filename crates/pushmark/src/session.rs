@@ -1,10 +1,12 @@
 //! What every command that measures shares: a server that is ready to be started, who runs on
 //! which CPU, one start of a case, and where its run is kept.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use pushmark_model::plan::Plan;
+use pushmark_model::poller::Poller;
 use pushmark_model::run::{CaseRef, Run, ServerRef, VerdictState};
 use pushmark_net::Clock;
 
@@ -118,7 +120,11 @@ impl Session<'_> {
     ) -> anyhow::Result<Assembled> {
         let started = Utc::now();
         let machine = Machine::read(Path::new(RESULTS));
-        let Planned { plan, target, need } = planned(loaded, self.registry, &machine, unique())?;
+        let Planned { plan, target, need, without_ring } =
+            planned(loaded, self.registry, &machine, unique())?;
+        if let Some(why) = without_ring {
+            progress.note(&format!("epoll in place of io_uring: {why}"));
+        }
         if let Some(text) = refusal_of(&need, &machine) {
             return Err(Ending::error(Exit::Refused, text));
         }
@@ -227,6 +233,8 @@ struct Planned {
     plan: Plan,
     target: Target,
     need: Need,
+    /// Why epoll takes the place of io_uring.
+    without_ring: Option<io::Error>,
 }
 
 fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine, run: u64) -> anyhow::Result<Planned> {
@@ -240,8 +248,20 @@ fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine, run: u64) ->
     };
     fit_floods(&mut plan, &need, machine);
     rotate_sources(&mut plan, machine, same_host);
+    let without_ring = fall_back_to_epoll(&mut plan);
     let need = need(&plan);
-    Ok(Planned { plan, target, need })
+    Ok(Planned { plan, target, need, without_ring })
+}
+
+/// Where this system has no io_uring, arms that ask for it are driven by epoll; gives why.
+fn fall_back_to_epoll(plan: &mut Plan) -> Option<io::Error> {
+    let mut asking: Vec<_> = plan.arms.iter_mut().filter(|arm| arm.poller == Poller::IoUring).collect();
+    if asking.is_empty() {
+        return None;
+    }
+    let why = pushmark_net::Poller::with_ring().err()?;
+    asking.iter_mut().for_each(|arm| arm.poller = Poller::Epoll);
+    Some(why)
 }
 
 /// The command that repeats this run.

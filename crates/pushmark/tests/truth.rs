@@ -63,4 +63,5 @@ families! {
     polls_find_news_of_the_expected_age = "polling",
     polls_repair_what_a_push_lost_and_halves_add_up = "pull",
     a_disturbed_generator_says_so = "disturbed",
+    stamps_tell_the_servers_delay_to_a_starved_generator = "starved",
 }

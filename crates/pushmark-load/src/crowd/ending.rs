@@ -108,6 +108,7 @@ impl Shard {
     pub(super) fn close(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         if let Some(link) = conn.forget_link() {
+            self.poller.forget(link.fd());
             self.count_segments(&link);
         }
     }

@@ -82,7 +82,7 @@ impl Shard {
         if conn.line.phase == Phase::Connecting {
             return self.tcp_connected(index);
         }
-        let more = ready.readable && self.readable(index);
+        let more = ready.readable && self.readable(index, ready.arrival);
         if self.crowd[index as usize].line.generation != generation {
             return;
         }
@@ -98,13 +98,13 @@ impl Shard {
 
     pub(super) fn tcp_connected(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
-        let token = conn.token(index);
+        let (token, stamped, arrivals) = (conn.token(index), conn.is_stamped(), conn.arrivals());
         let link = conn.line.link.as_mut().expect("connecting");
         let readied = link.finish_connect().and_then(|()| {
-            if conn.stamped && conn.lane == Lane::Connect {
+            if stamped {
                 stamps::enable_receive_stamps(link.fd())?;
             }
-            self.poller.modify(link.fd(), token, Interest::Arrivals)
+            self.poller.modify(link.fd(), token, arrivals)
         });
         if let Err(error) = readied {
             return self.lost(index, trouble::kind(&error), &error.to_string());

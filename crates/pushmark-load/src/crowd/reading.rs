@@ -1,7 +1,7 @@
 //! Clients read: bytes become events. Received is taken here, at the read.
 
 use pushmark_model::record::SubscribedBy;
-use pushmark_net::{Clock, Read, stamps};
+use pushmark_net::{Arrival, Clock, Read, stamps};
 use pushmark_proto::client::{Event, Lane};
 
 use crate::conn::Phase;
@@ -12,28 +12,35 @@ use crate::trouble;
 const KEPT_MAX: usize = 64 << 10;
 
 impl Shard {
-    /// Reads once; gives whether more may lie there: a short read took all there was.
-    pub(super) fn readable(&mut self, index: u32) -> bool {
+    /// Reads once, or takes what the poller has read; gives whether more may lie there: a short
+    /// read took all there was.
+    pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let filled = self.read(index, &mut buffer);
+        let filled = self.read(index, arrival, &mut buffer);
         self.buffer = buffer;
         filled
     }
 
-    fn read(&mut self, index: u32, buffer: &mut [u8]) -> bool {
+    fn read(&mut self, index: u32, arrival: Option<Arrival>, buffer: &mut [u8]) -> bool {
         let conn = &mut self.crowd[index as usize];
+        let stamped = conn.is_stamped();
         let Some(link) = conn.line.link.as_mut() else { return false };
+        if arrival.is_none() && self.poller.reads(link.fd()) {
+            // What epoll tells of it, the ring tells too, behind the bytes that came before.
+            return false;
+        }
         let carried = conn.line.carry.len();
         if carried > 0 {
             buffer[..carried].copy_from_slice(&conn.line.carry);
             conn.line.carry = Vec::new();
         }
-        let (read, stamp_ns) = match conn.stamped && conn.lane == Lane::Connect {
-            true => match stamps::read_stamped(link.fd(), &mut buffer[carried..]) {
+        let (read, stamp_ns) = match arrival {
+            Some(arrival) => (self.poller.take(arrival, &mut buffer[carried..]), None),
+            None if stamped => match stamps::read_stamped(link.fd(), &mut buffer[carried..]) {
                 Ok((read, stamp)) => (Ok(read), stamp),
                 Err(error) => (Err(error), None),
             },
-            false => (link.read(&mut buffer[carried..]), None),
+            None => (link.read(&mut buffer[carried..]), None),
         };
         // Received: taken at the read, before anything is parsed.
         self.now_ns = Clock::now();
@@ -48,6 +55,7 @@ impl Shard {
                 let filled = carried + n == buffer.len();
                 self.bytes_came(index, n);
                 let received_before = self.accounting.record.counts.received;
+                self.accounting.newest_due_ns = None;
                 self.handle_input(index, &mut buffer[..carried + n]);
                 if let Some(stamp_ns) = stamp_ns {
                     self.kernel_stamped(index, stamp_ns, received_before);
@@ -98,6 +106,9 @@ impl Shard {
         let arrived_ns = (stamp_ns as i64 - self.realtime_offset_ns) as u64;
         if self.in_measure {
             record.times.read_lag_stamped.record_ns(arrived_ns, self.now_ns);
+        }
+        if let Some(due_ns) = self.accounting.newest_due_ns {
+            self.accounting.record.times.latency_stamped.record_ns(due_ns, arrived_ns);
         }
     }
 

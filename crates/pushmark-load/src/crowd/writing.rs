@@ -131,7 +131,7 @@ impl Shard {
     pub(super) fn watch_anew(&mut self, index: u32) {
         let conn = &self.crowd[index as usize];
         let Some(link) = &conn.line.link else { return };
-        let interest = if conn.line.writing { Interest::Both } else { Interest::Arrivals };
+        let interest = if conn.line.writing { Interest::Both } else { conn.arrivals() };
         // A failure shows at the next read or write.
         let _ = self.poller.modify(link.fd(), conn.token(index), interest);
     }

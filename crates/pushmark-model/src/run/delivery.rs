@@ -53,6 +53,9 @@ pub struct Delivery {
     /// Read lag by kernel receive stamps on a sample of connections; absent when off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub read_lag_stamped: Option<Latency>,
+    /// Kernel receive instant − due, on the same sample: latency without our own queueing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub latency_stamped: Option<Latency>,
     /// Kernel stamps that were not the last message of their read, and so not used.
     pub stamps_unused: u64,
     /// Spread of broadcasts heard by all.

@@ -286,6 +286,7 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
         publisher: None,
         stamp_sample: scenario.stamp_sample,
         batch_ns: scenario.batch.0,
+        poller: scenario.poller,
         sources: load.source_ips.clone(),
         latest_value: s.latest_value,
         clients: None,

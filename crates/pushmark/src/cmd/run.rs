@@ -58,6 +58,9 @@ pub struct RunArgs {
     /// Take arrivals in batches of so long: about half the cost at low rates, read up to so much later
     #[arg(long, value_name = "TIME")]
     pub batch: Option<String>,
+    /// What tells the threads of arrivals: epoll, or io_uring
+    #[arg(long, value_name = "NAME")]
+    pub poller: Option<String>,
     /// Generator processes that the threads are dealt to
     #[arg(long, value_name = "N")]
     pub agents: Option<String>,
@@ -167,6 +170,7 @@ fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
     flag("--threads", "threads", &args.threads);
     flag("--stamp-sample", "stamp_sample", &args.stamp_sample);
     flag("--batch", "batch", &args.batch);
+    flag("--poller", "poller", &args.poller);
     flag("--agents", "agents", &args.agents);
     flag("--repeat", "repeat", &args.repeat);
     let list = |items: &mut dyn Iterator<Item = String>| {

@@ -109,6 +109,8 @@ impl Gathered {
             read_lag: times.read_lag.summary_of_all(),
             read_lag_stamped: (times.read_lag_stamped.count() > 0)
                 .then(|| times.read_lag_stamped.summary_of_all()),
+            latency_stamped: (times.latency_stamped.count() > 0)
+                .then(|| times.latency_stamped.summary_of_all()),
             stamps_unused: counts.stamps_unused,
             spread: self.spread.summary(),
             age_of_information: age::age_of_information(&times.age_start, &times.age_end, counts),
@@ -222,7 +224,7 @@ impl Gathered {
             hold_overshoot: times.hold_overshoot.summary_of_all(),
             deaf: times.deaf.summary_of_all(),
             in_flight: times.in_flight.summary_of_all(),
-            missed_deaf: counts.missed_deaf,
+            missed_deaf: counts.missed_deaf.max(0) as u64,
             messages_per_answer: (counts.answers > 0)
                 .then(|| counts.answered_messages as f64 / counts.answers as f64),
             receivers_per_publication: (publications > 0)

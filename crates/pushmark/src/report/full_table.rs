@@ -218,6 +218,7 @@ fn latencies(rows: &mut Rows<'_, '_>) {
     rows.percentiles("received − sent", |d| Some(&d.from_sent));
     rows.percentiles("read lag (wake-ups)", |d| Some(&d.read_lag));
     rows.percentiles("read lag (kernel stamps)", |d| d.read_lag_stamped.as_ref());
+    rows.percentiles("latency (kernel stamps)", |d| d.latency_stamped.as_ref());
     rows.delivery("latencies below 0", |d| d.latency.negative);
     let age = |pick: fn(&pushmark_model::run::AgeOfInformation) -> f64| {
         move |a: &ArmView<'_>| {

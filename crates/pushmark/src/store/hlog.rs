@@ -87,6 +87,9 @@ fn metrics(arm: &Arm) -> Vec<(&'static str, &Latency)> {
         if let Some(stamped) = &delivery.read_lag_stamped {
             metrics.push(("read_lag_stamped", stamped));
         }
+        if let Some(stamped) = &delivery.latency_stamped {
+            metrics.push(("latency_stamped", stamped));
+        }
     }
     if let Some(published) = &arm.published {
         metrics.push(("publisher_lag", &published.lag));

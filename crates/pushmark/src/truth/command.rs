@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use pushmark_model::run::Run;
 
 use super::bench::Bench;
+use super::log::TruthLog;
 use super::scenario::Ask;
 
 /// A run is over, or stuck, after this.
@@ -21,6 +22,7 @@ pub(super) struct UnderWay {
     child: Child,
     said: Receiver<String>,
     folder: PathBuf,
+    truth: PathBuf,
 }
 
 /// How it ended, and what it kept.
@@ -28,11 +30,13 @@ pub(super) struct UnderWay {
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) run: Run,
+    /// Of its server.
+    pub(super) truth: TruthLog,
 }
 
 impl UnderWay {
     pub(super) fn start(bench: &mut Bench, ask: &Ask) -> anyhow::Result<UnderWay> {
-        let (scenario, _) = bench.write(ask)?;
+        let (scenario, truth) = bench.write(ask)?;
         let folder = bench.path("run");
         let mut child = Command::new(&bench.program)
             .arg("run")
@@ -53,7 +57,7 @@ impl UnderWay {
                 let _ = sender.send(line);
             }
         });
-        Ok(UnderWay { child, said, folder })
+        Ok(UnderWay { child, said, folder, truth })
     }
 
     /// Its process.
@@ -86,7 +90,7 @@ impl UnderWay {
         let path = self.folder.join("run.json");
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("the run kept nothing (exit {code:?}): {}", told.join("\n")))?;
-        Ok(Ended { code, run: serde_json::from_str(&text)? })
+        Ok(Ended { code, run: serde_json::from_str(&text)?, truth: TruthLog::read(&self.truth)? })
     }
 }
 

@@ -174,6 +174,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             latency: all.summary(expected, PUBLICATIONS, 2_000_000),
             from_sent: all.summary(expected, PUBLICATIONS, 2_000_000),
             read_lag: lag(lag_us, lag_sigma, delivered),
+            latency_stamped: None,
             read_lag_stamped: Some(lag(lag_us * 0.8, lag_sigma, delivered / 64)),
             stamps_unused: 212,
             spread: Some(Spread {

@@ -1,0 +1,131 @@
+//! Servers that die with a whole crowd connected, again and again: nobody is lost from the accounts,
+//! everybody comes back, and nothing is left behind.
+
+mod tool;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tool::{Running, Tool, arms, number, until};
+
+/// At once connected: what one table of open files holds, less a few.
+const CROWD: u64 = 15_000;
+const STORMS: u64 = 10;
+/// What a shard has open beside its crowd: its poller, and connections that publish.
+const BESIDE: usize = 32;
+/// What the allocator may keep or give back between two storms.
+const MEMORY_KIB: u64 = 4 << 10;
+
+#[test]
+fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
+    let tool = Tool::new();
+    let port = free_port();
+    let url = |what: &str| format!("http://127.0.0.1:{port}{what}");
+    tool.write(
+        "storms.toml",
+        &format!(
+            "transports = [\"sse\"]\nthreads = 1\n[target.subscribe]\nsse = \"{}\"\n\
+             [target.publish]\nurl = \"{}\"\n[publisher]\nrate = \"2/s\"\n[load]\n\
+             connections = {CROWD}\nramp = {{ rate = 5000 }}\nsettle = \"2s\"\nwarmup = \"0s\"\n\
+             duration = \"10m\"\ndrain = \"2s\"\n\
+             reconnect = {{ backoff = \"full-jitter\", base = \"500ms\", max = \"1s\" }}\n",
+            url("/sse?channel={channel}"),
+            url("/publish?channel={channel}"),
+        ),
+    );
+    let mut server = Some(serve(&tool, port));
+    let running = tool.start(&["run", "storms.toml", "-o", "storms"]);
+    until("the crowd is there", || connected(port) == CROWD);
+    let mut kept = Vec::new();
+    for _ in 0..STORMS {
+        let dies = server.take().expect("it was started again");
+        dies.signal(Signal::KILL);
+        dies.end();
+        server = Some(serve(&tool, port));
+        until("the crowd is back", || connected(port) == CROWD);
+        kept.push((descriptors(running.id()), resident_kib(running.id())));
+    }
+    running.signal(Signal::INT);
+    let ended = running.end().never_panicked();
+    let run = tool.run_json("storms");
+    let arm = &arms(&run)[0];
+    let connections = &arm["connections"];
+    let counted = ["/lost", "/reconnected"].map(|key| number(connections, key) as u64);
+    assert_eq!(counted, [CROWD * STORMS; 2], "{connections:#}\n{ended:#?}");
+    let by_kind: u64 =
+        connections["lost_by"].as_object().expect("kinds").values().filter_map(Value::as_u64).sum();
+    assert_eq!(by_kind, CROWD * STORMS, "each loss has its kind: {connections:#}");
+
+    // The first storm may leave the size of its buffers behind, no later one anything.
+    let memory = kept[0].1;
+    for (files_then, memory_then) in &kept {
+        assert!(*files_then <= CROWD as usize + BESIDE, "open files, KiB after each storm: {kept:?}");
+        assert!(*memory_then <= memory + MEMORY_KIB, "open files, KiB after each storm: {kept:?}");
+    }
+
+    // The curve of who is connected falls to nothing and comes back, as often as the server died.
+    let curve = connected_by_second(&tool);
+    assert_eq!(curve.iter().max(), Some(&CROWD), "{curve:?}");
+    let falls = curve.windows(2).filter(|pair| pair[1] * 2 < pair[0]).count() as u64;
+    assert!(falls >= STORMS / 2, "the seconds show the storms: {curve:?}");
+    let page = fs::read_to_string(tool.path("storms/report.html")).expect("a report");
+    assert!(page.contains("connected"), "the report draws who is connected");
+}
+
+/// One below the range that connections take theirs from, so that none of them has it meanwhile.
+fn free_port() -> u16 {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").expect("the range");
+    let first: u16 = range.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a number");
+    let free = (first / 2..first).find(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok());
+    free.expect("a free port")
+}
+
+fn serve(tool: &Tool, port: u16) -> Running {
+    let running = tool.start(&["serve", "--port", &port.to_string()]);
+    until("the server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    running
+}
+
+/// Who hears the server's only channel; 0 where it does not answer.
+fn connected(port: u16) -> u64 {
+    let asked = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /stats HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    let answer = asked().unwrap_or_default();
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let stats: Value = serde_json::from_str(body).unwrap_or_default();
+    stats["transports"]["sse"].as_u64().unwrap_or(0)
+}
+
+/// Open files of a process: of each of its tables, which its threads may share.
+fn descriptors(pid: i32) -> usize {
+    let tables: BTreeSet<usize> = fs::read_dir(format!("/proc/{pid}/task"))
+        .expect("its threads")
+        .filter_map(|task| fs::read_dir(task.ok()?.path().join("fd")).ok())
+        .map(Iterator::count)
+        .collect();
+    tables.into_iter().max().expect("a table")
+}
+
+fn resident_kib(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+    line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("KiB")
+}
+
+/// The column of those connected in `windows.csv`.
+fn connected_by_second(tool: &Tool) -> Vec<u64> {
+    let text = fs::read_to_string(tool.path("storms/windows.csv")).expect("the seconds");
+    let mut lines = text.lines();
+    let at = lines.next().expect("a head").split(',').position(|name| name == "connected").expect("a column");
+    lines.filter_map(|line| line.split(',').nth(at)?.parse().ok()).collect()
+}
