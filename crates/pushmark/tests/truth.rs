@@ -6,15 +6,16 @@ use std::sync::{Mutex, PoisonError};
 
 use pushmark::run::Signals;
 use pushmark::truth::{Bench, FAMILIES, Scale, State};
+use pushmark_model::poller::Poller;
 
 /// One after the other: each has the machine's cores for itself.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn holds(name: &str) {
+fn holds(name: &str, poller: Poller) {
     let family = FAMILIES.iter().find(|family| family.name == name).expect("a family of that name");
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let program = Path::new(env!("CARGO_BIN_EXE_pushmark"));
-    let mut bench = Bench::new(program, Scale::Small, Signals::default()).unwrap();
+    let mut bench = Bench::new(program, Scale::Small, Signals::default()).unwrap().by(poller);
     let checks = bench.check(family).unwrap();
     assert!(!checks.is_empty());
     let mut wrong = Vec::new();
@@ -35,7 +36,7 @@ macro_rules! families {
     ($($test:ident = $name:literal,)*) => {
         $(#[test]
         fn $test() {
-            holds($name);
+            holds($name, Poller::Epoll);
         })*
 
         /// A family without a test would be checked by nobody.
@@ -64,4 +65,14 @@ families! {
     polls_repair_what_a_push_lost_and_halves_add_up = "pull",
     a_disturbed_generator_says_so = "disturbed",
     stamps_tell_the_servers_delay_to_a_starved_generator = "starved",
+}
+
+/// What depends on how bytes are read: counts, order, ends, and the instants. The rest of the families
+/// asks of what comes behind that; `pushmark selftest --full --poller io_uring` has them all.
+#[test]
+fn a_ring_tells_what_epoll_tells() {
+    for name in ["counts", "corrupt", "delay", "reset", "silence", "refusal", "long-poll", "values", "shards"]
+    {
+        holds(name, Poller::IoUring);
+    }
 }

@@ -6,6 +6,8 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 
 use super::output::print;
+use pushmark_model::poller::Poller;
+
 use crate::exit::Exit;
 use crate::progress::screen::Screen;
 use crate::run::Signals;
@@ -21,9 +23,19 @@ pub struct SelftestArgs {
     /// Only the checks of this name, small unless --full is given; their result is not kept
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
+    /// Another poller in the generator: epoll or io_uring; the result is kept for epoll alone
+    #[arg(long, value_name = "NAME", default_value = "epoll", value_parser = poller)]
+    pub poller: Poller,
     /// No line on stderr for each group of checks
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// The poller of a name.
+fn poller(name: &str) -> Result<Poller, String> {
+    let all = [Poller::Epoll, Poller::IoUring];
+    let found = all.into_iter().find(|poller| poller.name() == name);
+    found.ok_or_else(|| format!("there are {}", all.map(Poller::name).join(", ")))
 }
 
 /// Makes the checks, prints them, keeps the result beside later runs. Exit 1 where one fails.
@@ -47,7 +59,7 @@ pub fn run(args: &SelftestArgs) -> anyhow::Result<Exit> {
         (false, None) => Scale::Minute,
     };
     let signals = Signals::listen()?;
-    let mut bench = Bench::new(&program, scale, signals.clone())?;
+    let mut bench = Bench::new(&program, scale, signals.clone())?.by(args.poller);
     let screen = Screen::of_stdout();
     let mut all: Vec<Check> = Vec::new();
     print(&selftest::head(&screen))?;
@@ -68,7 +80,7 @@ pub fn run(args: &SelftestArgs) -> anyhow::Result<Exit> {
         all.extend(checks);
     }
     print(&format!("\n{}\n", summary(&all)))?;
-    if args.only.is_none() {
+    if args.only.is_none() && args.poller == Poller::Epoll {
         selftest::keep(Path::new(crate::store::RESULTS), &all)?;
     }
     let passed = all.iter().all(|check| check.state == State::Passed);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, bail};
 use pushmark_model::histogram::Distribution;
+use pushmark_model::poller::Poller;
 use pushmark_model::run::{Arm, Delivery, Latency, Published, Run};
 use pushmark_model::suite::Cooldown;
 use pushmark_model::units;
@@ -36,6 +37,7 @@ pub struct Bench {
     folder: PathBuf,
     signals: Signals,
     registry: Registry,
+    poller: Poller,
     runs: u32,
     checks: Vec<Check>,
     /// Arms whose fates did not add up.
@@ -78,10 +80,17 @@ impl Bench {
             folder,
             signals,
             registry: Registry::embedded(),
+            poller: Poller::Epoll,
             runs: 0,
             checks: Vec::new(),
             unequal: Vec::new(),
         })
+    }
+
+    /// The same bench with another poller in its generators.
+    pub fn by(mut self, poller: Poller) -> Bench {
+        self.poller = poller;
+        self
     }
 
     /// Makes the checks of a family, and one more: the fates of every run of it added up.
@@ -115,10 +124,8 @@ impl Bench {
         }
         self.runs += 1;
         let (scenario, truth) = (self.path("scenario.toml"), self.path("truth.csv"));
-        std::fs::write(
-            &scenario,
-            ask.text(&self.program.display().to_string(), &truth.display().to_string()),
-        )?;
+        let text = ask.text(&self.program.display().to_string(), &truth.display().to_string());
+        std::fs::write(&scenario, format!("poller = \"{}\"\n{text}", self.poller.name()))?;
         Ok((scenario, truth))
     }
 
