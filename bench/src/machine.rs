@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A machine and a state of the tree.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
     pub(crate) commit: String,
     pub(crate) cpu: String,
@@ -29,6 +29,12 @@ impl Machine {
             command: format!("cargo run --release -p bench -- {}", arguments.join(" ")),
         }
     }
+
+    /// The commit and the machine, without what was asked there.
+    pub(crate) fn place(&self) -> String {
+        let Machine { commit, cpu, cpus, kernel, .. } = self;
+        format!("commit {commit} · {cpu}, {cpus} CPUs, Linux {kernel}")
+    }
 }
 
 /// The commit, marked where the sources of the engine or the server differ from it.
@@ -47,7 +53,6 @@ fn commit() -> String {
 
 impl std::fmt::Display for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Machine { commit, cpu, cpus, kernel, command } = self;
-        write!(f, "commit {commit} · {cpu}, {cpus} CPUs, Linux {kernel}\n{command}")
+        write!(f, "{}\n{}", self.place(), self.command)
     }
 }

@@ -188,6 +188,19 @@ impl Common {
         Ok(command)
     }
 
+    /// With another server than the one that is built beside this, on the first CPU and the last.
+    #[cfg(test)]
+    pub(crate) fn with(pushmark: PathBuf) -> Common {
+        let last = std::thread::available_parallelism().map_or(0, |n| n.get() - 1);
+        Common {
+            pushmark: Some(pushmark),
+            server_cpu: 0,
+            receiver_cpu: last,
+            under: None,
+            format: Format::Text,
+        }
+    }
+
     pub(crate) fn server_cpu(&self) -> usize {
         self.server_cpu
     }

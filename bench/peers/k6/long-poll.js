@@ -1,16 +1,13 @@
 // One virtual user a client, which asks again as soon as it is answered.
 import http from 'k6/http';
-import { Counter, Trend } from 'k6/metrics';
-import { ageMs, dueUs, isMeasured, said } from './stamp.js';
+import { TREND_STATS, heard, said } from './stamp.js';
 
-const latency = new Trend('push_latency');
-const handled = new Counter('push_handled');
 const began = Date.now();
 const until = began + Number(__ENV.HOLD_MS);
 
 export const options = {
   scenarios: { hold: { executor: 'per-vu-iterations', vus: Number(__ENV.N), iterations: 1, maxDuration: '1h' } },
-  summaryTrendStats: ['p(50)', 'p(99)'],
+  summaryTrendStats: TREND_STATS,
   systemTags: [],
 };
 
@@ -21,11 +18,7 @@ export default function () {
     cursor = answer.headers['Pushmark-Cursor'] || '';
     for (const line of (answer.body || '').split('\n')) {
       if (line.includes('pm1:')) {
-        const due = dueUs(line);
-        if (isMeasured(due)) {
-          handled.add(1);
-          latency.add(ageMs(due));
-        }
+        heard(line);
       }
     }
   }

@@ -17,14 +17,21 @@ ADDRESS = os.environ["URL"]
 FROM_US = int(os.environ["FROM_US"])
 UNTIL_US = int(os.environ["UNTIL_US"])
 OFFSET_US = int(os.environ["OFFSET_US"])
+LATE_MS = (int(os.environ["LATE_US"]) + OFFSET_US) / 1e3
 OVER = time.time() + int(os.environ["HOLD_MS"]) / 1e3
+
+
+late = 0
 
 
 def heard(message):
     """Counts a message by its stamp: the due instant stands 21 characters before its end."""
+    global late
     due = int(message[-21:-11], 36)
     if FROM_US <= due < UNTIL_US:
-        age_ms = time.time() * 1e3 - (due + OFFSET_US) / 1e3
+        now_ms = time.time() * 1e3
+        late += now_ms >= LATE_MS
+        age_ms = now_ms - (due + OFFSET_US) / 1e3
         events.request.fire(
             request_type="push", name="push", response_time=age_ms, response_length=len(message), exception=None
         )
@@ -63,4 +70,4 @@ def begin(environment, **_):
 def said(environment, **_):
     entry = environment.stats.get("push", "push")
     of = lambda p: entry.get_response_time_percentile(p) if entry.num_requests else None
-    print(json.dumps({"handled": entry.num_requests, "p50_ms": of(0.5), "p99_ms": of(0.99)}), flush=True)
+    print(json.dumps({"handled": entry.num_requests, "late": late, "p50_ms": of(0.5), "p99_ms": of(0.99)}), flush=True)

@@ -1,105 +1,147 @@
 //! One measurement: a fresh server on one core, a tool on the other, one window.
 
-use std::io::Read as _;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::running::{Running, Said};
 use super::tool::{Tool, Work};
 use super::tree::{self, Use};
-use super::truth;
+use super::truth::{self, Truth};
 use crate::plan::{self, Ask};
 use crate::receive::Receiver;
 use crate::run::{self, Common};
-use crate::server::{Server, spawn_on};
+use crate::server::Server;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The server publishes so long before the window.
+/// The server publishes to ours so long before the window.
 const SETTLE_NS: u64 = 2 * SECOND_NS;
+/// What is handled so long after the window's end is not the work of the window.
+const LATE_NS: u64 = SECOND_NS / 2;
 /// What was due in the window is handled within this, or not counted.
 const TAIL_NS: u64 = 2 * SECOND_NS;
+/// What is still in sockets so long after the last message was not on its way to be read.
+const UNREAD_AFTER_NS: u64 = SECOND_NS / 10;
 /// After its own end a tool that does not go is ended.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks at a crowd that comes.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Connections that ours is asked to begin a second.
+const OURS_PER_S: f64 = 10_000.0;
+/// Payload with its stamp.
+const SIZE: u64 = 128;
 
 /// What is asked of every tool.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub(super) transport: Transport,
     pub(super) clients: u64,
-    /// Deliveries a second.
-    pub(super) rate: u64,
+    /// Between two publications, all hear each.
+    pub(super) interval_us: u64,
     pub(super) seconds: u64,
 }
 
 /// What came of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
+    /// CPU time in the window: of a tool's whole tree, of our receiving thread and those that take its records.
     pub(super) cpu_ns: u64,
-    /// By its own count; by the server's where it has none.
-    pub(super) handled: u64,
-    /// Written by the server in the window.
+    /// Publications due in the window times clients.
+    pub(super) offered: u64,
+    /// Of them, what the server wrote.
     pub(super) sent: u64,
-    /// In its sockets at the window's end.
-    pub(super) unread_bytes: u64,
+    /// Of them, what it handled: by its own count, else what was written and is not unread.
+    pub(super) handled: u64,
+    /// What it handled in the window, or so soon after that it was on its way: what its CPU time was for.
+    /// A receiver that lags handles later what it then has in hand, and would look cheap.
+    pub(super) in_time: u64,
+    /// Whether that is its own count.
+    pub(super) counts: bool,
+    /// Messages in its sockets shortly after the window, at most.
+    pub(super) unread: u64,
+    /// Share of its core in the second after the last message: what it was behind with. Absent for ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) busy_after: Option<f64>,
+    /// Resident memory at the window's end.
     pub(super) rss_bytes: u64,
+    /// Clients that the server held at the window's end.
+    pub(super) held: u64,
+    /// From the first client to the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) connects_per_s: Option<f64>,
+    /// CPU time until the last client was there, its start among it. Absent for ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) connect_cpu_ns: Option<u64>,
     /// Median and 99th percentile of received − due, by its own clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reported_ms: Option<(f64, f64)>,
     /// The same of the server's writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) written_ms: Option<(f64, f64)>,
 }
 
-/// The line that a script ends with.
-#[derive(Debug, Deserialize)]
-struct Said {
-    handled: u64,
-    p50_ms: Option<f64>,
-    p99_ms: Option<f64>,
-}
-
 impl Seen {
-    /// Infinite where it handled nothing.
+    /// Of what it handled in time; infinite where that is nothing.
     pub(super) fn cpu_s_per_million(&self) -> f64 {
-        self.cpu_ns as f64 / self.handled as f64 / 1e3
+        self.cpu_ns as f64 / self.in_time as f64 / 1e3
+    }
+
+    /// All that was offered came to it in time, and it was not behind at the end.
+    pub(super) fn kept_up(&self) -> bool {
+        let whole = self.sent >= self.offered && self.in_time as f64 >= 0.995 * self.offered as f64;
+        // A thousandth is on its way at any instant.
+        whole && self.unread <= self.offered / 1_000 && self.busy_after.is_none_or(|share| share < 0.5)
     }
 }
 
 impl Cell {
-    fn interval_us(&self) -> u64 {
-        1_000_000 * self.clients / self.rate
+    /// Deliveries a second.
+    pub(super) fn rate(&self) -> f64 {
+        self.clients as f64 * 1e6 / self.interval_us as f64
     }
 
     /// Our own receivers, as `bench engine` runs them.
-    pub(super) fn of_ours(&self, receiver: Receiver, common: &Common) -> anyhow::Result<Seen> {
+    pub(super) fn of_ours(&self, receiver: Receiver, batch_ns: u64, common: &Common) -> anyhow::Result<Seen> {
         let ask = Ask {
             transport: self.transport,
             connections: self.clients,
-            connect_rate: 2_500.0,
-            interval_us: self.interval_us(),
+            connect_rate: OURS_PER_S,
+            interval_us: self.interval_us,
             count: None,
             settle_ns: SECOND_NS,
             warmup_ns: SETTLE_NS,
             measure_ns: self.seconds * SECOND_NS,
             stamp_sample: 0,
-            batch_ns: 0,
+            batch_ns,
             poller: Poller::Epoll,
         };
         let log = tempfile::NamedTempFile::new()?;
         let m = run::measure_with(common, receiver, &ask, &[], Some(log.path()))?;
         let truth = truth::read(log.path(), (m.window_ns.0 / 1_000, m.window_ns.1 / 1_000))?;
         let others_ns = m.looks[1].other_cpu_ns.saturating_sub(m.looks[0].other_cpu_ns);
+        let accounts = m.accounts.as_ref();
+        // All stood when the ramp had ended and the slowest had made it, or before.
+        let stood_s =
+            |a: &crate::driver::Accounts| self.clients as f64 / OURS_PER_S + a.connect_max_us as f64 / 1e6;
         Ok(Seen {
             cpu_ns: m.looks[1].cpu_ns - m.looks[0].cpu_ns + others_ns,
-            handled: m.messages,
-            sent: m.accounts.as_ref().map_or(truth.written, |a| a.intended),
-            unread_bytes: 0,
+            offered: truth.publications * self.clients,
+            sent: truth.written,
+            handled: accounts.map_or(m.messages, |a| a.delivered + a.late),
+            in_time: m.messages,
+            counts: true,
+            unread: m.backlog.max(0) as u64,
+            busy_after: None,
             rss_bytes: m.looks[1].rss_bytes,
-            reported_ms: m.accounts.map(|a| (a.latency_p50_us as f64 / 1e3, a.latency_p99_us as f64 / 1e3)),
+            held: accounts.map_or(self.clients, |a| a.connected),
+            connects_per_s: accounts.map(|a| self.clients as f64 / stood_s(a)),
+            connect_cpu_ns: None,
+            reported_ms: accounts.map(|a| (a.latency_p50_us as f64 / 1e3, a.latency_p99_us as f64 / 1e3)),
             written_ms: truth.delay_ms,
         })
     }
@@ -108,49 +150,56 @@ impl Cell {
     pub(super) fn of_tool(&self, tool: &Tool, common: &Common) -> anyhow::Result<Seen> {
         let log = tempfile::NamedTempFile::new()?;
         let server = Server::start_with(&common.pushmark()?, common.server_cpu(), Some(log.path()))?;
-        let lead_ns = (tool.starts_in_s + self.clients / tool.connects_per_s + 1) * SECOND_NS + SETTLE_NS;
+        let settle_ns = tool.settles_s * SECOND_NS;
+        let lead_ns = (tool.starts_in_s + self.clients.div_ceil(tool.connects_per_s)) * SECOND_NS + settle_ns;
         let began_ns = Clock::now();
         let from_ns = (began_ns + lead_ns) / 1_000_000 * 1_000_000;
         let until_ns = from_ns + self.seconds * SECOND_NS;
-        let arm_start_ns = from_ns - SETTLE_NS;
+        let publishes_us = settle_ns / 1_000 + self.seconds * 1_000_000;
         server.emit(&json!({
-            "interval_us": self.interval_us(),
-            "size": 128,
+            "interval_us": self.interval_us,
+            "size": SIZE,
             "channels": ["c0"],
             "nonce": 0xB37C4,
-            "start_us": arm_start_ns / 1_000,
-            "count": (SETTLE_NS / 1_000 + (self.seconds * 1_000_000)) / self.interval_us() + 1,
+            "start_us": (from_ns - settle_ns) / 1_000,
+            "count": publishes_us.div_ceil(self.interval_us),
         }))?;
         let work = Work {
             transport: self.transport,
             url: self.url(&server),
             clients: self.clients,
             hold_ms: (until_ns + TAIL_NS - began_ns) / 1_000_000,
+            window_us: (from_ns / 1_000, until_ns / 1_000),
+            late_us: (until_ns + LATE_NS) / 1_000,
         };
-        let mut command = tool.command(&work);
-        command
-            .env("FROM_US", (from_ns / 1_000).to_string())
-            .env("UNTIL_US", (until_ns / 1_000).to_string())
-            .env("OFFSET_US", (Clock::realtime_minus_monotonic_ns() / 1_000).to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let child =
-            spawn_on(command, common.receiver_cpu()).with_context(|| format!("starting {}", tool.name))?;
-        let mut running = Running(child);
-        let look = |at_ns: u64, running: &Running| {
+        let mut running = Running::start(tool.command(&work), common.receiver_cpu(), tool.name)?;
+        let crowd = Crowd::wait(self.clients, from_ns, &server, &running)?;
+        let look = |at_ns: u64| {
             std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(Clock::now())));
-            tree::of(running.0.id())
+            tree::of(running.id())
         };
-        let before = look(from_ns, &running);
-        let there = server.stats()?["connections"].as_u64().unwrap_or(0);
-        ensure!(there >= self.clients, "{}: {there} of {} clients in time", tool.name, self.clients);
-        let after = look(until_ns, &running);
+        let (before, after) = (look(from_ns), look(until_ns));
+        std::thread::sleep(Duration::from_nanos((until_ns + UNREAD_AFTER_NS).saturating_sub(Clock::now())));
         let unread_bytes = tree::unread_bytes(server.address.port());
-        let said = running.finish(Duration::from_nanos(TAIL_NS) + PATIENCE)?;
+        let held = clients_of(&server)?;
+        let later = look(until_ns + SECOND_NS);
+        let said = if tool.counts {
+            Some(running.said(Duration::from_nanos(TAIL_NS) + PATIENCE)?)
+        } else {
+            running.end();
+            None
+        };
         server.finish()?;
         let truth = truth::read(log.path(), (from_ns / 1_000, until_ns / 1_000))?;
-        Ok(seen((before, after), unread_bytes, said, truth))
+        let seen = Seen {
+            held,
+            connects_per_s: crowd.per_s,
+            connect_cpu_ns: Some(crowd.cpu_ns),
+            busy_after: Some(later.cpu_ns.saturating_sub(after.cpu_ns) as f64 / SECOND_NS as f64),
+            ..self.seen((before, after), unread_bytes, said, truth)
+        };
+        ensure!(held >= self.clients, "{}: {held} of {} clients at the end", tool.name, self.clients);
+        Ok(seen)
     }
 
     fn url(&self, server: &Server) -> String {
@@ -162,42 +211,66 @@ impl Cell {
         };
         format!("{scheme}://{}{path}", server.address)
     }
-}
 
-fn seen((before, after): (Use, Use), unread_bytes: u64, said: Option<Said>, truth: truth::Truth) -> Seen {
-    Seen {
-        cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
-        handled: said.as_ref().map_or(truth.written, |said| said.handled),
-        sent: truth.written,
-        unread_bytes,
-        rss_bytes: after.rss_bytes,
-        reported_ms: said.and_then(|said| said.p50_ms.zip(said.p99_ms)),
-        written_ms: truth.delay_ms,
-    }
-}
-
-/// A tool that goes on; ended when dropped.
-struct Running(Child);
-
-impl Running {
-    /// Waits for its end; its last line, where it is one of ours.
-    fn finish(&mut self, within: Duration) -> anyhow::Result<Option<Said>> {
-        let began = Instant::now();
-        while self.0.try_wait()?.is_none() && began.elapsed() < within {
-            std::thread::sleep(Duration::from_millis(20));
+    fn seen(&self, (before, after): (Use, Use), unread_bytes: u64, said: Option<Said>, truth: Truth) -> Seen {
+        // Without its framing: no fewer messages than these bytes hold.
+        let unread = unread_bytes.div_ceil(SIZE);
+        let written = truth.written.saturating_sub(unread);
+        Seen {
+            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+            offered: truth.publications * self.clients,
+            sent: truth.written,
+            handled: said.as_ref().map_or(written, |said| said.handled),
+            in_time: said.as_ref().map_or(written, |said| said.handled.saturating_sub(said.late)),
+            counts: said.is_some(),
+            unread,
+            rss_bytes: after.rss_bytes,
+            reported_ms: said.and_then(|said| said.p50_ms.zip(said.p99_ms)),
+            written_ms: truth.delay_ms,
+            ..Seen::default()
         }
-        let _ = self.0.kill();
-        let mut text = String::new();
-        if let Some(mut out) = self.0.stdout.take() {
-            out.read_to_string(&mut text)?;
-        }
-        Ok(text.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+/// How a tool's crowd came.
+struct Crowd {
+    /// Connections a second from the first seen to the last; absent where all came between two looks.
+    per_s: Option<f64>,
+    /// What the tool had used by then.
+    cpu_ns: u64,
+}
+
+impl Crowd {
+    /// Waits until every client is there.
+    ///
+    /// # Errors
+    /// Some are not there when the window begins, or the tool has gone.
+    fn wait(clients: u64, from_ns: u64, server: &Server, running: &Running) -> anyhow::Result<Crowd> {
+        let mut first = None;
+        loop {
+            let (at_ns, there) = (Clock::now(), clients_of(server)?);
+            if there > 0 && first.is_none() {
+                first = Some((at_ns, there));
+            }
+            if let Some((first_ns, already)) = first
+                && there >= clients
+            {
+                let s = (at_ns - first_ns) as f64 / 1e9;
+                let per_s = (there > already).then(|| (there - already) as f64 / s);
+                return Ok(Crowd { per_s, cpu_ns: tree::of(running.id()).cpu_ns });
+            }
+            ensure!(
+                at_ns < from_ns,
+                "{}: {there} of {clients} clients in time{}",
+                running.name(),
+                running.complaint()
+            );
+            std::thread::sleep(LOOK_EVERY);
+        }
     }
+}
+
+/// Connections of a server but the one that asks.
+fn clients_of(server: &Server) -> anyhow::Result<u64> {
+    Ok(server.stats()?["connections"].as_u64().unwrap_or(0).saturating_sub(1))
 }

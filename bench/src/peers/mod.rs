@@ -6,34 +6,57 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `tool.rs` | the tools: how each is started, what it lacks |
-//! | `cell.rs` | one measurement |
+//! | `asked.rs` | the questions, in order |
+//! | `contestant.rs`, `tool.rs` | who is measured: ours, and the tools: how each is started, what it lacks |
+//! | `cell.rs`, `running.rs` | one measurement; a tool that runs |
 //! | `tree.rs` | what a tree of processes has used; what lies unread in its sockets |
 //! | `truth.rs` | the server's own log of the same window |
+//! | `rows.rs` | what was measured, as a file that a later call goes on with |
+//! | `tables.rs`, `chart.rs` | what is printed and drawn from it |
+//! | `known.rs` | tests: tools of known conduct |
 
+mod asked;
 mod cell;
+mod chart;
+mod contestant;
+#[cfg(test)]
+mod known;
+mod rows;
+mod running;
+mod tables;
 mod tool;
 mod tree;
 mod truth;
 
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
 use clap::Args as ClapArgs;
 use pushmark_model::transport::Transport;
+use pushmark_net::limits;
 
-use crate::median::median;
-use crate::receive::Receiver;
+use crate::machine::Machine;
 use crate::run::{self, Common};
-use crate::table::Table;
-use cell::{Cell, Seen};
-use tool::TOOLS;
+use asked::{Asked, Size};
+use cell::Cell;
+use contestant::Contestant;
+use rows::{Question, Row, Rows};
+
+/// What fails is tried so often.
+const TRIES: usize = 2;
 
 /// Flags of `peers`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Args {
-    /// Rounds; each measures every tool once
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Length of a window
-    #[arg(long, default_value_t = 10)]
+    /// Everything, ceilings and crowds of 10,000 too: most of an hour instead of ten minutes
+    #[arg(long)]
+    full: bool,
+    /// Rounds of the fan-out to 1,000 clients; each measures every tool once (10 with --full, else 2)
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Length of a fan-out's window
+    #[arg(long, default_value_t = 5)]
     seconds: u64,
     /// Tools by name, comma-separated; absent: all
     #[arg(long, value_delimiter = ',')]
@@ -41,129 +64,157 @@ pub(crate) struct Args {
     /// One transport: sse, websocket or long-poll
     #[arg(long)]
     transport: Option<String>,
-    /// Clients
-    #[arg(long, default_value_t = 1_000)]
-    clients: u64,
-    /// Deliveries a second
-    #[arg(long, default_value_t = 10_000)]
-    rate: u64,
+    /// Questions, comma-separated; absent: all
+    #[arg(long, value_delimiter = ',')]
+    questions: Vec<Question>,
+    /// Folder of the result; absent: record/<date>-<n>-cores/peers. What is in it is not measured again
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Measure again what is there
+    #[arg(long)]
+    again: bool,
 }
 
-/// CPU for a delivery of ours may be at most this share of a tool's.
-const SHARES: [(&str, f64); 3] = [("k6", 1.0 / 8.0), ("locust", 1.0 / 8.0), ("wrk", 1.0)];
-
 pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
-    let all = [Transport::WebSocket, Transport::Sse, Transport::LongPoll];
-    let mut reached = true;
-    for transport in run::chosen(&all, args.transport.as_deref())? {
-        let cell = Cell { transport, clients: args.clients, rate: args.rate, seconds: args.seconds };
-        reached &= one(args, common, cell)?.print(common.format);
+    let contestants = args.contestants()?;
+    let asked = args.asked()?;
+    // Tools inherit it, and most would ask for no more.
+    limits::raise_open_files()?;
+    let machine = Machine::here();
+    let folder = args.out.clone().map_or_else(|| folder(machine.cpus), Ok)?;
+    let mut rows = Rows::open(folder.join("peers.json"), machine, args.again)?;
+    for one in &asked {
+        match one.question {
+            Question::Ceiling => climb(one, &contestants, &mut rows, common)?,
+            _ => take_turns(one, &contestants, &mut rows, common)?,
+        }
+        rows::write(&rows.beside("peers.svg"), &chart::draw(rows.all()))?;
     }
+    let mut reached = true;
+    for table in tables::all(rows.all(), &contestants) {
+        reached &= table.print(common.format);
+    }
+    eprintln!("kept in {}", folder.display());
     Ok(reached)
 }
 
-/// Who is measured: our floor and driver, then the tools.
-fn one(args: &Args, common: &Common, cell: Cell) -> anyhow::Result<Table> {
-    let asked = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
-    let tools: Vec<_> = TOOLS.iter().filter(|tool| asked(tool.name)).collect();
-    let ours = [("floor", Receiver::Floor), ("pushmark", Receiver::Driver)];
-    // The floor keeps no conversation: it cannot ask again.
-    let ours: Vec<_> =
-        ours.into_iter().filter(|o| cell.transport.is_push() || o.1 == Receiver::Driver).collect();
-    let mut seen: Vec<(String, Vec<Seen>)> = Vec::new();
-    let mut keep = |name: &str, one: Seen| match seen.iter_mut().find(|row| row.0 == name) {
-        Some(row) => row.1.push(one),
-        None => seen.push((name.to_owned(), vec![one])),
-    };
-    let mut lacking = Vec::new();
-    for round in 0..args.rounds {
-        let say = |name: &str, one: &Seen| {
-            eprintln!(
-                "{} round {} of {}, {name}: {:.1} CPU-s/M, {} of {} handled",
-                cell.transport,
-                round + 1,
-                args.rounds,
-                one.cpu_s_per_million(),
-                one.handled,
-                one.sent
-            );
-        };
-        for (name, receiver) in &ours {
-            let one = cell.of_ours(*receiver, common)?;
-            say(name, &one);
-            keep(name, one);
+impl Args {
+    fn contestants(&self) -> anyhow::Result<Vec<Contestant>> {
+        let all = contestant::all();
+        let is = |one: &Contestant, name: &str| one.name().eq_ignore_ascii_case(name);
+        for name in &self.only {
+            let names = || all.iter().map(Contestant::name).collect::<Vec<_>>().join(", ");
+            ensure!(all.iter().any(|one| is(one, name)), "{name} is not one of {}", names());
         }
-        for tool in &tools {
-            match tool.lacks(cell.transport) {
-                Some(why) if round == 0 => lacking.push((tool.name, why)),
-                Some(_) => {}
-                None => {
-                    let one = cell.of_tool(tool, common)?;
-                    say(tool.name, &one);
-                    keep(tool.name, one);
+        let asked = |one: &Contestant| self.only.is_empty() || self.only.iter().any(|name| is(one, name));
+        Ok(all.iter().copied().filter(asked).collect())
+    }
+
+    fn asked(&self) -> anyhow::Result<Vec<Asked>> {
+        let transports = [Transport::WebSocket, Transport::Sse, Transport::LongPoll];
+        let transports = run::chosen(&transports, self.transport.as_deref())?;
+        let rounds = self.rounds.unwrap_or(if self.full { 10 } else { 2 });
+        let mut asked = asked::all(Size { full: self.full, rounds, seconds: self.seconds });
+        asked.retain(|one| transports.contains(&one.cells[0].transport));
+        asked.retain(|one| self.questions.is_empty() || self.questions.contains(&one.question));
+        Ok(asked)
+    }
+}
+
+/// Every contestant once a round; a round begins with another each time.
+fn take_turns(
+    asked: &Asked,
+    contestants: &[Contestant],
+    rows: &mut Rows,
+    common: &Common,
+) -> anyhow::Result<()> {
+    let cell = asked.cells[0];
+    let able: Vec<_> =
+        contestants.iter().filter(|one| one.lacks(asked.question, cell.transport).is_none()).collect();
+    for round in 0..asked.rounds {
+        for turn in 0..able.len() {
+            measure(asked.question, cell, able[(turn + round) % able.len()], round, rows, common)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every contestant up the ladder, until it does not keep up, twice.
+fn climb(asked: &Asked, contestants: &[Contestant], rows: &mut Rows, common: &Common) -> anyhow::Result<()> {
+    let transport = asked.cells[0].transport;
+    for one in contestants.iter().filter(|one| one.lacks(asked.question, transport).is_none()) {
+        for &cell in &asked.cells {
+            let mut keeps_up = false;
+            for attempt in 0..TRIES {
+                let row = measure(asked.question, cell, one, attempt, rows, common)?;
+                keeps_up = row.seen.is_some_and(|seen| seen.kept_up());
+                if keeps_up {
+                    break;
                 }
+            }
+            if !keeps_up {
+                break;
             }
         }
     }
-    Ok(table(args, cell, &seen, &lacking))
+    Ok(())
 }
 
-fn table(args: &Args, cell: Cell, seen: &[(String, Vec<Seen>)], lacking: &[(&str, &str)]) -> Table {
-    let title = format!(
-        "{}: {} clients, {} deliveries/s, {} rounds of {} s",
-        cell.transport, cell.clients, cell.rate, args.rounds, cell.seconds
-    );
-    let mut table = Table::new(
-        title,
-        &[
-            "tool",
-            "CPU-s per million handled",
-            "÷ pushmark",
-            "handled of sent",
-            "unread at end, KiB",
-            "memory, MiB",
-            "p50 / p99 it reports, ms",
-            "p50 / p99 of the writes, ms",
-        ],
-    );
-    let of = |runs: &[Seen], f: &dyn Fn(&Seen) -> f64| median(&runs.iter().map(f).collect::<Vec<_>>());
-    let pushmark = seen.iter().find(|row| row.0 == "pushmark").map(|row| &row.1);
-    let ratio = |runs: &[Seen]| {
-        let pairs = runs.iter().zip(pushmark?);
-        let ratios: Vec<f64> = pairs.map(|(a, b)| a.cpu_s_per_million() / b.cpu_s_per_million()).collect();
-        (!ratios.is_empty()).then(|| median(&ratios))
-    };
-    let pair = |runs: &[Seen], f: &dyn Fn(&Seen) -> Option<(f64, f64)>| {
-        let both: Vec<(f64, f64)> = runs.iter().filter_map(f).collect();
-        if both.is_empty() {
-            return "–".to_owned();
-        }
-        let middle = |of: fn(&(f64, f64)) -> f64| median(&both.iter().map(of).collect::<Vec<_>>()).value;
-        format!("{:.1} / {:.1}", middle(|p| p.0), middle(|p| p.1))
-    };
-    for (name, runs) in seen {
-        table.row(vec![
-            name.clone(),
-            format!("{:.1}", of(runs, &Seen::cpu_s_per_million)),
-            ratio(runs).map_or("–".into(), |r| format!("{r:.1}")),
-            format!("{:.2} %", of(runs, &|s| s.handled as f64 / s.sent.max(1) as f64 * 100.0).value),
-            format!("{:.0}", of(runs, &|s| s.unread_bytes as f64 / 1024.0).value),
-            format!("{:.0}", of(runs, &|s| s.rss_bytes as f64 / 1_048_576.0).value),
-            pair(runs, &|s| s.reported_ms),
-            pair(runs, &|s| s.written_ms),
-        ]);
-        if let Some((_, share)) = SHARES.iter().find(|(tool, _)| tool == name)
-            && let Some(ratio) = ratio(runs)
-        {
-            table.target(
-                format!("ours at most {share:.3} of {name}'s CPU for a delivery: {:.3}", 1.0 / ratio.value),
-                1.0 / ratio.value <= *share,
-            );
+/// Measures one, unless it is there; what fails is a row with its reason.
+fn measure(
+    question: Question,
+    cell: Cell,
+    one: &Contestant,
+    round: usize,
+    rows: &mut Rows,
+    common: &Common,
+) -> anyhow::Result<Row> {
+    let mut row = Row::new(question, cell, one.name(), round);
+    if let Some(there) = rows.find(&row) {
+        return Ok(there.clone());
+    }
+    for _ in 0..TRIES {
+        match one.measure(cell, common) {
+            Ok(seen) => {
+                row.seen = Some(seen);
+                row.failed = None;
+                break;
+            }
+            Err(error) => row.failed = Some(format!("{error:#}")),
         }
     }
-    for (name, why) in lacking {
-        table.note(format!("{name} is not in it: {why}"));
+    eprintln!("{}", said(&row));
+    rows.add(row.clone())?;
+    Ok(row)
+}
+
+/// A row in a line.
+fn said(row: &Row) -> String {
+    let cell = row.cell;
+    let asked = format!(
+        "{}, {} clients, {:.0}/s, round {}, {}",
+        cell.transport,
+        cell.clients,
+        cell.rate(),
+        row.round + 1,
+        row.tool
+    );
+    match (&row.seen, &row.failed) {
+        (Some(seen), _) => format!(
+            "{asked}: {:.1} CPU-s/M, {} of {} handled, {:.0} MiB",
+            seen.cpu_s_per_million(),
+            seen.handled,
+            seen.offered,
+            seen.rss_bytes as f64 / 1_048_576.0
+        ),
+        (None, why) => format!("{asked}: failed: {}", why.as_deref().unwrap_or_default()),
     }
-    table.note("CPU of a tool is its whole tree's over the window, of ours that of its receiving thread and the one that takes its records.");
-    table
+}
+
+/// Where the result of today is kept.
+fn folder(cpus: usize) -> anyhow::Result<PathBuf> {
+    let output = Command::new("date").args(["-u", "+%F"]).output().context("date")?;
+    let date = String::from_utf8(output.stdout)?;
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../record");
+    Ok(root.canonicalize()?.join(format!("{}-{cpus}-cores", date.trim())).join("peers"))
 }

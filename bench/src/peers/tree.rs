@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 
+/// What `/proc` counts processor time in: 100 a second on every Linux that Rust knows.
+const TICK_NS: u64 = 10_000_000;
+
 /// CPU and memory of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Use {
@@ -40,14 +43,29 @@ fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
-/// Of all threads that live now: in ns, where a process's own sum has ticks of 10 ms.
+/// Of a process, its threads that have ended and its children that were reaped among it.
 fn cpu_ns(pid: u32) -> u64 {
+    let ticks = fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|stat| ticks_in(&stat));
+    let (own, reaped) = ticks.unwrap_or_default();
+    // The threads' sum is exact and the process's in ticks; but only this one keeps what has ended.
+    threads_ns(pid).max(own * TICK_NS) + reaped * TICK_NS
+}
+
+/// Of all threads that live now, in ns.
+fn threads_ns(pid: u32) -> u64 {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let of = |task: fs::DirEntry| {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
         text.split(' ').next()?.parse::<u64>().ok()
     };
     tasks.filter_map(of).sum()
+}
+
+/// User and system time of a process, and that of its reaped children.
+fn ticks_in(stat: &str) -> Option<(u64, u64)> {
+    let mut numbers = stat.rsplit_once(") ")?.1.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
+    let mut next = || numbers.next()?.ok();
+    Some((next()? + next()?, next()? + next()?))
 }
 
 fn rss_bytes(pid: u32) -> u64 {
@@ -86,6 +104,13 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(of(child.id()).cpu_ns, 0);
+    }
+
+    #[test]
+    fn time_of_a_process_and_of_its_reaped_children_stand_side_by_side() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 4194560 1 2 3 4 50 6 700 8 20 0 1 0 99\n";
+        assert_eq!(ticks_in(stat), Some((56, 708)));
+        assert_eq!(ticks_in("7 (a) S 1"), None);
     }
 
     #[test]

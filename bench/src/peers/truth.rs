@@ -6,6 +6,8 @@ use std::path::Path;
 /// What was written of a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Truth {
+    /// Due in it.
+    pub(super) publications: u64,
     /// Deliveries written.
     pub(super) written: u64,
     /// Median and 99th percentile of write − due, ms; absent where nothing was written.
@@ -39,7 +41,7 @@ fn parse(text: &str, (from_us, until_us): (u64, u64)) -> Truth {
         let rank = (share * delays_us.len() as f64).ceil() as usize;
         delays_us.get(rank.saturating_sub(1)).map(|us| *us as f64 / 1e3)
     };
-    Truth { written: delays_us.len() as u64, delay_ms: at(0.5).zip(at(0.99)) }
+    Truth { publications: due.len() as u64, written: delays_us.len() as u64, delay_ms: at(0.5).zip(at(0.99)) }
 }
 
 #[cfg(test)]
@@ -50,7 +52,10 @@ mod tests {
     fn only_what_was_due_in_the_window_counts() {
         let text = "# pushmark.truth/1\npublication,1,c0,0,1000,1001,2,2\npublication,2,c0,1,2000,2001,2,2\n\
             connection,0,127.0.0.1:1,sse\ndelivery,c0,0,0,1500\ndelivery,c0,1,0,3000\ndelivery,c0,1,1,6000\n";
-        assert_eq!(parse(text, (1_500, 9_000)), Truth { written: 2, delay_ms: Some((1.0, 4.0)) });
+        assert_eq!(
+            parse(text, (1_500, 9_000)),
+            Truth { publications: 1, written: 2, delay_ms: Some((1.0, 4.0)) }
+        );
         assert_eq!(parse(text, (5_000, 9_000)), Truth::default());
     }
 }

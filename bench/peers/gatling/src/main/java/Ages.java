@@ -1,3 +1,4 @@
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /** Ages of the messages that were due in the window, in steps of a millisecond, as the clock of Gatling has them. */
@@ -6,10 +7,13 @@ final class Ages {
   private static final long UNTIL_US = Long.parseLong(System.getenv("UNTIL_US"));
   /** REALTIME − MONOTONIC. */
   private static final long OFFSET_US = Long.parseLong(System.getenv("OFFSET_US"));
+  /** What is received after this is late: it is not the work of the window. */
+  private static final long LATE_MS = (Long.parseLong(System.getenv("LATE_US")) + OFFSET_US) / 1_000;
   /** From the start of a stamp to its due instant: pm1:RRRRRR:PP:CCCC:SSSSSSS: */
   private static final int BEFORE_DUE = 27;
 
   private final AtomicLongArray counts = new AtomicLongArray(60_000);
+  private final AtomicLong late = new AtomicLong();
 
   void heard(String message, long receivedMs) {
     int stamp = message.lastIndexOf("pm1:");
@@ -21,6 +25,9 @@ final class Ages {
     if (dueUs >= FROM_US && dueUs < UNTIL_US) {
       long ageMs = receivedMs - (dueUs + OFFSET_US) / 1_000;
       counts.incrementAndGet((int) Math.max(0, Math.min(ageMs, counts.length() - 1)));
+      if (receivedMs >= LATE_MS) {
+        late.incrementAndGet();
+      }
     }
   }
 
@@ -31,9 +38,11 @@ final class Ages {
       all += counts.get(ms);
     }
     if (all == 0) {
-      return "{\"handled\": 0}";
+      return "{\"handled\": 0, \"late\": 0}";
     }
-    return String.format("{\"handled\": %d, \"p50_ms\": %d, \"p99_ms\": %d}", all, at(0.5, all), at(0.99, all));
+    return String.format(
+        "{\"handled\": %d, \"late\": %d, \"p50_ms\": %d, \"p99_ms\": %d}",
+        all, late.get(), at(0.5, all), at(0.99, all));
   }
 
   private int at(double share, long all) {

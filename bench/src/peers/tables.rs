@@ -1,0 +1,256 @@
+//! Tables of the rows, in Markdown.
+
+use pushmark_model::transport::Transport;
+
+use super::asked::{LADDER, MAIN};
+use super::cell::{Cell, Seen};
+use super::contestant::{Contestant, PUSHMARK};
+use super::rows::{Question, Row};
+use crate::median::{Median, median};
+use crate::table::Table;
+
+/// A delivery has to cost a tool at least so many times what it costs us.
+const TIMES: [(&str, f64); 6] =
+    [("k6", 8.0), ("Locust", 8.0), ("Tsung", 4.0), ("Gatling", 3.0), ("Artillery", 3.0), ("wrk", 1.0)];
+const MIB: f64 = 1_048_576.0;
+
+/// Every table that the rows fill.
+pub(super) fn all(rows: &[Row], contestants: &[Contestant]) -> Vec<Table> {
+    let mut tables = Vec::new();
+    let mut cells: Vec<Cell> = Vec::new();
+    for row in rows.iter().filter(|row| row.question == Question::FanOut) {
+        if !cells.contains(&row.cell) {
+            cells.push(row.cell);
+        }
+    }
+    tables.extend(cells.iter().map(|cell| fan_out(rows, *cell, contestants)));
+    for transport in [Transport::WebSocket, Transport::Sse, Transport::LongPoll] {
+        let of = |question| {
+            let own = |row: &&Row| row.question == question && row.cell.transport == transport;
+            rows.iter().filter(own).collect::<Vec<_>>()
+        };
+        let (idle_rows, ladder) = (of(Question::Idle), of(Question::Ceiling));
+        if !idle_rows.is_empty() {
+            tables.push(idle(&idle_rows, transport, contestants));
+        }
+        if !ladder.is_empty() {
+            tables.push(ceiling(&ladder, transport, contestants));
+        }
+    }
+    tables
+}
+
+/// What one contestant showed in a cell, by round.
+pub(super) fn seen_by<'r>(
+    rows: &'r [Row],
+    question: Question,
+    cell: Cell,
+    tool: &str,
+) -> Vec<(usize, &'r Seen)> {
+    let own = |row: &&Row| row.question == question && row.cell == cell && row.tool == tool;
+    rows.iter().filter(own).filter_map(|row| Some((row.round, row.seen.as_ref()?))).collect()
+}
+
+fn fan_out(rows: &[Row], cell: Cell, contestants: &[Contestant]) -> Table {
+    let seen = |tool| seen_by(rows, Question::FanOut, cell, tool);
+    let rounds = seen(PUSHMARK).len();
+    let title = format!(
+        "{}: {} clients, {:.0} deliveries/s, {rounds} rounds of {} s",
+        cell.transport,
+        cell.clients,
+        cell.rate(),
+        cell.seconds
+    );
+    let mut table = Table::new(
+        title,
+        &[
+            "tool",
+            "CPU-s per million handled",
+            "÷ pushmark",
+            "core busy",
+            "handled in time",
+            "lost without a word",
+            "unread",
+            "busy after the last",
+            "memory, MiB",
+            "p50 / p99 it reports, ms",
+            "p50 / p99 of the writes, ms",
+        ],
+    );
+    let ours = seen(PUSHMARK);
+    for one in contestants {
+        if let Some(why) = one.lacks(Question::FanOut, cell.transport) {
+            table.note(format!("{} is not in it: {why}", one.name()));
+            continue;
+        }
+        let runs = seen(one.name());
+        if runs.is_empty() {
+            if let Some(why) = failure(rows.iter(), one.name(), |row| row.cell == cell) {
+                table.note(format!("{} failed: {why}", one.name()));
+            }
+            continue;
+        }
+        let of = |f: &dyn Fn(&Seen) -> f64| middle(&runs, f);
+        let ratio = ratio(&runs, &ours);
+        let counts = runs.iter().all(|(_, seen)| seen.counts);
+        let lost: u64 = runs.iter().map(|(_, s)| s.offered.saturating_sub(s.handled)).sum();
+        let after: Vec<f64> = runs.iter().filter_map(|(_, s)| s.busy_after).collect();
+        table.row(vec![
+            one.title(),
+            format!("{:.1}", of(&Seen::cpu_s_per_million)),
+            ratio.map_or("–".into(), |r| format!("{r:.1}")),
+            format!("{:.0} %", of(&|s| s.cpu_ns as f64 / cell.seconds as f64 / 1e7).value),
+            format!("{:.2} %", of(&|s| s.in_time as f64 / s.offered.max(1) as f64 * 100.0).value),
+            if counts { lost.to_string() } else { "cannot count".to_owned() },
+            format!("{:.0}", of(&|s| s.unread as f64).value),
+            if after.is_empty() {
+                "–".to_owned()
+            } else {
+                format!("{:.0} %", median(&after).value * 100.0)
+            },
+            format!("{:.0}", of(&|s| s.rss_bytes as f64 / MIB).value),
+            pair(&runs, |s| s.reported_ms),
+            pair(&runs, |s| s.written_ms),
+        ]);
+        let bound = TIMES.iter().find(|(tool, _)| *tool == one.name());
+        if let (Some((tool, times)), Some(r)) = (bound, ratio)
+            && (cell.clients, cell.rate() as u64) == MAIN
+        {
+            let text =
+                format!("{tool}, {}: a delivery costs at least {times} × ours: {r:.1}", cell.transport);
+            table.target(text, r.low >= *times);
+        }
+    }
+    table.note(
+        "Reached: the interval's low end is. CPU of a tool is its whole tree's over the window, of ours that of \
+         its receiving thread and those that take its records. In time: until half a second after the window, of what was offered in it; the cost is for \
+         these. Lost: offered and never handled, over all rounds.",
+    );
+    table
+}
+
+fn idle(rows: &[&Row], transport: Transport, contestants: &[Contestant]) -> Table {
+    let mut sizes: Vec<u64> = rows.iter().map(|row| row.cell.clients).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let list = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" / ");
+    let title = format!("{transport}: {list} clients, an event every 10 s");
+    let columns = ["tool", "KiB a client", "memory, MiB", "connects/s", "CPU-s to connect all"];
+    let mut table = Table::new(title, &columns);
+    for one in contestants {
+        if let Some(why) = one.lacks(Question::Idle, transport) {
+            table.note(format!("{} is not in it: {why}", one.name()));
+            continue;
+        }
+        let own = |clients: u64| {
+            let is = |row: &&&Row| row.tool == one.name() && row.cell.clients == clients;
+            rows.iter().find(is).and_then(|row| row.seen.as_ref())
+        };
+        let there: Vec<(u64, &Seen)> = sizes.iter().filter_map(|&n| Some((n, own(n)?))).collect();
+        if let Some(why) = failure(rows.iter().copied(), one.name(), |_| true) {
+            table.note(format!("{} failed: {why}", one.name()));
+        }
+        let list = |of: &dyn Fn(&Seen) -> Option<f64>, digits: usize| {
+            let cells = sizes.iter().map(|&n| own(n).and_then(of));
+            let text = cells.map(|x| x.map_or("–".to_owned(), |x| format!("{x:.digits$}")));
+            text.collect::<Vec<_>>().join(" / ")
+        };
+        if let (Some((few, low)), Some((many, high))) = (there.first(), there.last()) {
+            let slope = (high.rss_bytes as f64 - low.rss_bytes as f64) / (many - few) as f64 / 1024.0;
+            table.row(vec![
+                one.title(),
+                if many > few { format!("{slope:.1}") } else { "–".to_owned() },
+                list(&|s| Some(s.rss_bytes as f64 / MIB), 0),
+                list(&|s| s.connects_per_s, 0),
+                list(&|s| s.connect_cpu_ns.map(|ns| ns as f64 / 1e9), 1),
+            ]);
+        }
+    }
+    table.note("One run each. KiB a client: the slope from the smallest to the largest crowd; where memory is collected, it blurs that.");
+    table
+}
+
+fn ceiling(rows: &[&Row], transport: Transport, contestants: &[Contestant]) -> Table {
+    let kept_up = |tool: &str, rate: u64| {
+        let own = |row: &&&Row| row.tool == tool && row.cell.rate().round() as u64 / 10 == rate / 10;
+        let mut tried = rows.iter().filter(own).filter_map(|row| row.seen.as_ref()).peekable();
+        tried.peek().is_some().then(|| tried.any(Seen::kept_up))
+    };
+    let clients = rows[0].cell.clients;
+    let title = format!("{transport}: the rate that one core keeps up with, {clients} clients");
+    let mut table =
+        Table::new(title, &["tool", "deliveries/s", "core busy there", "the next step, which failed"]);
+    for one in contestants.iter().filter(|one| one.lacks(Question::Ceiling, transport).is_none()) {
+        let tried: Vec<u64> =
+            LADDER.iter().copied().filter(|&rate| kept_up(one.name(), rate).is_some()).collect();
+        let best = tried.iter().rev().find(|&&rate| kept_up(one.name(), rate) == Some(true));
+        let first_failed = tried.iter().find(|&&rate| kept_up(one.name(), rate) == Some(false));
+        let at = |rate: u64| {
+            let own =
+                |row: &&&Row| row.tool == one.name() && row.cell.rate().round() as u64 / 10 == rate / 10;
+            rows.iter().filter(own).filter_map(|row| Some((row.cell, row.seen.as_ref()?))).next_back()
+        };
+        let busy =
+            |(cell, seen): (Cell, &Seen)| format!("{:.0} %", seen.cpu_ns as f64 / cell.seconds as f64 / 1e7);
+        let why = |(_, seen): (Cell, &Seen)| {
+            if seen.sent < seen.offered && seen.handled >= seen.sent {
+                "the server did not write it all".to_owned()
+            } else {
+                format!("handled {:.1} % in time", seen.in_time as f64 / seen.offered.max(1) as f64 * 100.0)
+            }
+        };
+        if tried.is_empty() {
+            continue;
+        }
+        table.row(vec![
+            one.title(),
+            match (best, first_failed) {
+                (Some(rate), Some(_)) => rate.to_string(),
+                (Some(rate), None) => format!("at least {rate}"),
+                (None, _) => format!("below {}", LADDER[0]),
+            },
+            best.and_then(|&rate| at(rate)).map_or("–".to_owned(), busy),
+            first_failed
+                .and_then(|&rate| Some((rate, at(rate)?)))
+                .map_or("–".to_owned(), |(rate, seen)| {
+                    format!("{rate}: {}, core {}", why(seen), busy(seen))
+                }),
+        ]);
+    }
+    table.note(format!(
+        "Steps: {}. Kept up: at least 99.5 % handled in time, under a thousandth unread a tenth of a second later, and its \
+         core less than half busy in the second after the last message; a step that fails is tried twice.",
+        LADDER.map(|rate| rate.to_string()).join(", ")
+    ));
+    table
+}
+
+/// The last failure of one that is not made good.
+fn failure<'r>(
+    mut rows: impl DoubleEndedIterator<Item = &'r Row>,
+    tool: &str,
+    is: impl Fn(&Row) -> bool,
+) -> Option<&'r str> {
+    rows.rfind(|row| row.tool == tool && row.failed.is_some() && is(row))?.failed.as_deref()
+}
+
+pub(super) fn middle(runs: &[(usize, &Seen)], f: &dyn Fn(&Seen) -> f64) -> Median {
+    median(&runs.iter().map(|(_, seen)| f(seen)).collect::<Vec<_>>())
+}
+
+/// Of costs, round by round: what drifts is on both sides of a ratio.
+fn ratio(runs: &[(usize, &Seen)], ours: &[(usize, &Seen)]) -> Option<Median> {
+    let own = |round: usize| ours.iter().find(|(at, _)| *at == round).map(|(_, seen)| *seen);
+    let pairs = runs.iter().filter_map(|(round, seen)| Some((seen, own(*round)?)));
+    let ratios: Vec<f64> = pairs.map(|(a, b)| a.cpu_s_per_million() / b.cpu_s_per_million()).collect();
+    (!ratios.is_empty()).then(|| median(&ratios))
+}
+
+fn pair(runs: &[(usize, &Seen)], of: fn(&Seen) -> Option<(f64, f64)>) -> String {
+    let both: Vec<(f64, f64)> = runs.iter().filter_map(|(_, seen)| of(seen)).collect();
+    if both.is_empty() {
+        return "cannot".to_owned();
+    }
+    let middle = |side: fn(&(f64, f64)) -> f64| median(&both.iter().map(side).collect::<Vec<_>>()).value;
+    format!("{:.1} / {:.1}", middle(|p| p.0), middle(|p| p.1))
+}
