@@ -14,8 +14,10 @@ const IDLE_INTERVAL_US: u64 = 10_000_000;
 /// So that one such event is in the window.
 const IDLE_SECONDS: u64 = 10;
 /// Deliveries a second to a thousand clients, step by step.
-pub(super) const LADDER: [u64; 7] = [5_000, 10_000, 20_000, 30_000, 50_000, 75_000, 100_000];
+pub(super) const LADDER: [u64; 6] = [10_000, 20_000, 30_000, 50_000, 75_000, 100_000];
 const LADDER_CLIENTS: u64 = 1_000;
+/// Of events, where no ratio is to be reached: the fewest that give an interval.
+const SSE_ROUNDS_MAX: usize = 6;
 
 /// A question, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub(super) struct Asked {
 /// How much is asked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
-    /// Everything, or what fits ten minutes.
+    /// Everything, or what fits a quarter of an hour.
     pub(super) full: bool,
     /// Of the main fan-out.
     pub(super) rounds: usize,
@@ -47,9 +49,9 @@ pub(super) fn all(size: Size) -> Vec<Asked> {
         seconds,
     };
     let mut asked = Vec::new();
-    for transport in [WebSocket, Sse, LongPoll] {
+    for (transport, rounds_max) in [(WebSocket, usize::MAX), (Sse, SSE_ROUNDS_MAX), (LongPoll, usize::MAX)] {
         let cells = vec![fan_out(transport, MAIN, size.seconds)];
-        asked.push(Asked { question: Question::FanOut, cells, rounds: size.rounds });
+        asked.push(Asked { question: Question::FanOut, cells, rounds: size.rounds.min(rounds_max) });
     }
     for transport in if size.full { vec![WebSocket, Sse] } else { vec![WebSocket] } {
         let cells = vec![fan_out(transport, HIGH, size.seconds)];

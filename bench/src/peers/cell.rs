@@ -105,6 +105,11 @@ impl Cell {
         self.clients as f64 * 1e6 / self.interval_us as f64
     }
 
+    /// One event in the window, or none.
+    fn is_idle(&self) -> bool {
+        self.interval_us >= self.seconds * 1_000_000
+    }
+
     /// Our own receivers, as `bench engine` runs them.
     pub(super) fn of_ours(&self, receiver: Receiver, batch_ns: u64, common: &Common) -> anyhow::Result<Seen> {
         let ask = Ask {
@@ -146,12 +151,15 @@ impl Cell {
         })
     }
 
-    /// A tool.
-    pub(super) fn of_tool(&self, tool: &Tool, common: &Common) -> anyhow::Result<Seen> {
+    /// A tool. With `patience` it has so many times as long to connect.
+    pub(super) fn of_tool(&self, tool: &Tool, common: &Common, patience: u64) -> anyhow::Result<Seen> {
         let log = tempfile::NamedTempFile::new()?;
         let server = Server::start_with(&common.pushmark()?, common.server_cpu(), Some(log.path()))?;
-        let settle_ns = tool.settles_s * SECOND_NS;
-        let lead_ns = (tool.starts_in_s + self.clients.div_ceil(tool.connects_per_s)) * SECOND_NS + settle_ns;
+        // A crowd that is held idle has nothing to settle.
+        let settle_s = if self.is_idle() { 0 } else { tool.settles_s };
+        let settle_ns = settle_s * SECOND_NS;
+        let connects_s = tool.starts_in_s + self.clients.div_ceil(tool.connects_per_s);
+        let lead_ns = (patience * connects_s + settle_s) * SECOND_NS;
         let began_ns = Clock::now();
         let from_ns = (began_ns + lead_ns) / 1_000_000 * 1_000_000;
         let until_ns = from_ns + self.seconds * SECOND_NS;

@@ -60,10 +60,11 @@ impl Contestant {
         }
     }
 
-    pub(super) fn measure(&self, cell: Cell, common: &Common) -> anyhow::Result<Seen> {
+    /// With `patience` a tool has so many times as long to connect.
+    pub(super) fn measure(&self, cell: Cell, common: &Common, patience: u64) -> anyhow::Result<Seen> {
         match self {
             Contestant::Ours(_, receiver, batch_ns) => cell.of_ours(*receiver, *batch_ns, common),
-            Contestant::Tool(tool) => cell.of_tool(tool, common),
+            Contestant::Tool(tool) => cell.of_tool(tool, common, patience),
         }
     }
 }

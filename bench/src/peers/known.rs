@@ -36,7 +36,7 @@ fn seen(command: fn(&Work) -> Command, counts: bool) -> anyhow::Result<Seen> {
         command,
         lacks: &[],
     };
-    CELL.of_tool(&tool, &Common::with(pretend()))
+    CELL.of_tool(&tool, &Common::with(pretend()), 1)
 }
 
 fn acts(conduct: &str) -> Command {

@@ -39,17 +39,19 @@ use pushmark_net::limits;
 use crate::machine::Machine;
 use crate::run::{self, Common};
 use asked::{Asked, Size};
-use cell::Cell;
+use cell::{Cell, Seen};
 use contestant::Contestant;
 use rows::{Question, Row, Rows};
 
-/// What fails is tried so often.
-const TRIES: usize = 2;
+/// What fails is tried so often, each time with more patience.
+const TRIES: u64 = 3;
+/// A step of a ladder that fails is tried so often: once may be the machine's doing.
+const ATTEMPTS: usize = 2;
 
 /// Flags of `peers`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Args {
-    /// Everything, ceilings and crowds of 10,000 too: most of an hour instead of ten minutes
+    /// Everything, ceilings and crowds of 10,000 too: an hour instead of a quarter
     #[arg(long)]
     full: bool,
     /// Rounds of the fan-out to 1,000 clients; each measures every tool once (10 with --full, else 2)
@@ -145,7 +147,7 @@ fn climb(asked: &Asked, contestants: &[Contestant], rows: &mut Rows, common: &Co
     for one in contestants.iter().filter(|one| one.lacks(asked.question, transport).is_none()) {
         for &cell in &asked.cells {
             let mut keeps_up = false;
-            for attempt in 0..TRIES {
+            for attempt in 0..ATTEMPTS {
                 let row = measure(asked.question, cell, one, attempt, rows, common)?;
                 keeps_up = row.seen.is_some_and(|seen| seen.kept_up());
                 if keeps_up {
@@ -173,8 +175,8 @@ fn measure(
     if let Some(there) = rows.find(&row) {
         return Ok(there.clone());
     }
-    for _ in 0..TRIES {
-        match one.measure(cell, common) {
+    for patience in 1..=TRIES {
+        match one.measure(cell, common, patience) {
             Ok(seen) => {
                 row.seen = Some(seen);
                 row.failed = None;
@@ -199,15 +201,20 @@ fn said(row: &Row) -> String {
         row.round + 1,
         row.tool
     );
-    match (&row.seen, &row.failed) {
+    let mib = |seen: &Seen| seen.rss_bytes as f64 / 1_048_576.0;
+    match (&row.seen, row.question) {
+        (Some(seen), Question::Idle) => {
+            let rate = seen.connects_per_s.map_or(String::new(), |rate| format!(", {rate:.0} connects/s"));
+            format!("{asked}: {:.0} MiB{rate}", mib(seen))
+        }
         (Some(seen), _) => format!(
-            "{asked}: {:.1} CPU-s/M, {} of {} handled, {:.0} MiB",
+            "{asked}: {:.1} CPU-s/M, {} of {} in time, {:.0} MiB",
             seen.cpu_s_per_million(),
-            seen.handled,
+            seen.in_time,
             seen.offered,
-            seen.rss_bytes as f64 / 1_048_576.0
+            mib(seen)
         ),
-        (None, why) => format!("{asked}: failed: {}", why.as_deref().unwrap_or_default()),
+        (None, _) => format!("{asked}: failed: {}", row.failed.as_deref().unwrap_or_default()),
     }
 }
 

@@ -1,14 +1,14 @@
-//! A tool that runs: a process group of its own, whose words are kept in files.
+//! A tool that runs, and its words. It stays in our process group: Ctrl-C ends it with us.
 
 use std::io::{Read as _, Seek as _};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use serde::Deserialize;
 
+use super::tree;
 use crate::server::spawn_on;
 
 /// Between being asked to end and being made to.
@@ -43,8 +43,7 @@ impl Running {
             .stdin(Stdio::null())
             // Files, not pipes: a full pipe would hold the tool up.
             .stdout(words.try_clone()?)
-            .stderr(complaints.try_clone()?)
-            .process_group(0);
+            .stderr(complaints.try_clone()?);
         let child = spawn_on(command, cpu).with_context(|| format!("starting {name}"))?;
         Ok(Running { child, name, words, complaints })
     }
@@ -77,13 +76,20 @@ impl Running {
         if text.is_empty() { String::new() } else { format!(": {}", &text[from..]) }
     }
 
-    /// Asks its whole group to end, and makes it.
+    /// Asks it and all it started to end, and makes them.
     pub(super) fn end(&mut self) {
         self.tell(Signal::TERM);
         if !self.ends(GRACE).unwrap_or(true) {
             self.tell(Signal::KILL);
         }
         let _ = self.child.wait();
+    }
+
+    /// Nobody where it has gone: its number may be another's by now.
+    fn tell(&mut self, signal: Signal) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            tree::tell(self.id(), signal);
+        }
     }
 
     fn ends(&mut self, within: Duration) -> anyhow::Result<bool> {
@@ -96,17 +102,10 @@ impl Running {
         }
         Ok(true)
     }
-
-    fn tell(&self, signal: Signal) {
-        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
-            let _ = kill_process_group(group, signal);
-        }
-    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // What it leaves behind goes too, whether it has ended or not.
         self.tell(Signal::KILL);
         let _ = self.child.wait();
     }

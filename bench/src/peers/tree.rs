@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fs;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// What `/proc` counts processor time in: 100 a second on every Linux that Rust knows.
 const TICK_NS: u64 = 10_000_000;
 
@@ -15,6 +17,22 @@ pub(super) struct Use {
 
 /// Of the processes that live now and descend from `root`, itself included.
 pub(super) fn of(root: u32) -> Use {
+    let mut sum = Use::default();
+    for pid in members(root) {
+        sum.cpu_ns += cpu_ns(pid);
+        sum.rss_bytes += rss_bytes(pid);
+    }
+    sum
+}
+
+/// Tells all of them.
+pub(super) fn tell(root: u32, signal: Signal) {
+    for pid in members(root).into_iter().filter_map(|pid| Pid::from_raw(pid.cast_signed())) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn members(root: u32) -> Vec<u32> {
     let parents: HashMap<u32, u32> = pids().filter_map(|pid| Some((pid, parent(pid)?))).collect();
     let descends = |mut pid: u32| loop {
         if pid == root {
@@ -25,12 +43,7 @@ pub(super) fn of(root: u32) -> Use {
             _ => return false,
         }
     };
-    let mut sum = Use::default();
-    for pid in parents.keys().copied().filter(|&pid| descends(pid)) {
-        sum.cpu_ns += cpu_ns(pid);
-        sum.rss_bytes += rss_bytes(pid);
-    }
-    sum
+    parents.keys().copied().filter(|&pid| descends(pid)).collect()
 }
 
 fn pids() -> impl Iterator<Item = u32> {
