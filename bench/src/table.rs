@@ -49,7 +49,7 @@ impl Table {
         self.targets.iter().all(|(_, reached)| *reached)
     }
 
-    fn text(&self, machine: &Machine) -> String {
+    pub(crate) fn text(&self, machine: &Machine) -> String {
         let header: Vec<String> = self.columns.iter().map(|c| (*c).to_owned()).collect();
         let width = |column: usize| {
             let cells = self.rows.iter().chain([&header]).map(|row| row[column].chars().count());

@@ -42,7 +42,7 @@ const CHORES: [Chore; 10] = [
     Chore {
         name: "bench",
         arguments: "[engine] [...]",
-        about: "measure the engine against the floor; arguments go to the bench crate",
+        about: "measure the engine against the floor, or other tools and servers; arguments go to the bench crate",
         run: bench::run,
     },
     Chore {

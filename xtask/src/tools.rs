@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_table_of_tools_can_be_read_and_each_says_how_to_get_it() {
-        for (table, least) in [("conformance/tools.toml", 6), ("bench/peers/tools.toml", 3)] {
+        for (table, least) in [("conformance/tools.toml", 6), ("bench/peers/tools.toml", 6)] {
             let tools = read(&shell::root().join(table)).unwrap();
             assert!(tools.len() >= least);
             assert!(tools.iter().all(|tool| !tool.source.line().is_empty()));

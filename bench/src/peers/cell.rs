@@ -282,3 +282,40 @@ impl Crowd {
 fn clients_of(server: &Server) -> anyhow::Result<u64> {
     Ok(server.stats()?["connections"].as_u64().unwrap_or(0).saturating_sub(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELL: Cell =
+        Cell { transport: Transport::WebSocket, clients: 1_000, interval_us: 100_000, seconds: 5 };
+
+    fn seen(said: Option<Said>, unread_bytes: u64) -> Seen {
+        let after = Use { cpu_ns: 900_000_000, rss_bytes: 1 };
+        let before = Use { cpu_ns: 400_000_000, rss_bytes: 1 };
+        let truth = Truth { publications: 50, written: 50_000, delay_ms: None };
+        CELL.seen((before, after), unread_bytes, said, truth)
+    }
+
+    #[test]
+    fn a_tool_that_lags_does_not_look_cheap() {
+        let said = |late| Some(Said { handled: 50_000, late, p50_ms: None, p99_ms: None });
+        let (prompt, lagging) = (seen(said(0), 0), seen(said(25_000), 0));
+        assert_eq!((prompt.cpu_s_per_million(), lagging.cpu_s_per_million()), (10.0, 20.0));
+        assert!(prompt.kept_up() && !lagging.kept_up());
+        assert_eq!((lagging.handled, lagging.in_time), (50_000, 25_000));
+    }
+
+    #[test]
+    fn a_tool_that_cannot_count_is_believed_for_what_is_not_unread() {
+        let seen = seen(None, 1_280_000);
+        assert_eq!((seen.handled, seen.in_time, seen.unread, seen.counts), (40_000, 40_000, 10_000, false));
+        assert!(!seen.kept_up());
+    }
+
+    #[test]
+    fn a_tool_that_still_works_on_what_is_over_has_not_kept_up() {
+        let kept_up = |share| Seen { busy_after: Some(share), ..seen(None, 0) }.kept_up();
+        assert!(kept_up(0.2) && !kept_up(0.9));
+    }
+}

@@ -254,3 +254,61 @@ fn pair(runs: &[(usize, &Seen)], of: fn(&Seen) -> Option<(f64, f64)>) -> String 
     let middle = |side: fn(&(f64, f64)) -> f64| median(&both.iter().map(side).collect::<Vec<_>>()).value;
     format!("{:.1} / {:.1}", middle(|p| p.0), middle(|p| p.1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::peers::contestant;
+
+    fn row(question: Question, rate: u64, tool: &str, round: usize, cpu_ms: u64, in_time: u64) -> Row {
+        let interval_us = 1_000_000 * 1_000 / rate;
+        let cell = Cell { transport: Transport::WebSocket, clients: 1_000, interval_us, seconds: 5 };
+        let offered = rate * 5;
+        let seen = Seen { cpu_ns: cpu_ms * 1_000_000, offered, sent: offered, in_time, ..Seen::default() };
+        Row { seen: Some(seen), ..Row::new(question, cell, tool, round) }
+    }
+
+    fn text(rows: &[Row]) -> String {
+        let machine = Machine::here();
+        all(rows, &contestant::all()).iter().map(|table| table.text(&machine)).collect()
+    }
+
+    #[test]
+    fn a_ratio_is_reached_where_its_lowest_believable_value_is() {
+        // Six rounds: the interval is the range. k6 costs 9 times ours and once 7; Tsung 5 times throughout.
+        let rows: Vec<Row> = (0..6)
+            .flat_map(|round| {
+                let k6_ms = if round == 3 { 2_100 } else { 2_700 };
+                let own = |tool, ms| row(Question::FanOut, 10_000, tool, round, ms, 50_000);
+                [own(PUSHMARK, 300), own("k6", k6_ms), own("Tsung", 1_500)]
+            })
+            .collect();
+        let text = text(&rows);
+        assert!(
+            text.contains("not reached k6, websocket: a delivery costs at least 8 × ours: 9.0 (7.0 … 9.0)"),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "reached     Tsung, websocket: a delivery costs at least 4 × ours: 5.0 (5.0 … 5.0)"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("wrk is not in it: it speaks requests and answers alone"), "{text}");
+    }
+
+    #[test]
+    fn a_ceiling_is_the_last_step_that_was_kept_up_with() {
+        let own = |rate, round, in_time| row(Question::Ceiling, rate, "k6", round, 3_000, in_time);
+        let rows = [
+            own(10_000, 0, 50_000),
+            own(20_000, 0, 90_000),
+            own(20_000, 1, 100_000),
+            own(30_000, 0, 120_000),
+        ];
+        let text = text(&rows);
+        assert!(text.contains("| k6 1.8.1 | 20000        | 60 %"), "{text}");
+        assert!(text.contains("30000: handled 80.0 % in time, core 60 %"), "{text}");
+    }
+}
