@@ -30,29 +30,43 @@ impl Machine {
         }
     }
 
-    /// The commit and the machine, without what was asked there.
-    pub(crate) fn place(&self) -> String {
-        let Machine { commit, cpu, cpus, kernel, .. } = self;
-        format!("commit {commit} · {cpu}, {cpus} CPUs, Linux {kernel}")
+    /// What does not change between two sittings.
+    pub(crate) fn hardware(&self) -> String {
+        let Machine { cpu, cpus, kernel, .. } = self;
+        format!("{cpu}, {cpus} CPUs, Linux {kernel}")
     }
 }
 
-/// The commit, marked where the sources of the engine or the server differ from it.
+/// What decides the figures: the engine, the server, who is measured and how.
+const SOURCES: [&str; 4] = ["crates", "bench/src", "bench/peers", "Cargo.lock"];
+
+/// The commit, marked where the sources differ from it.
 fn commit() -> String {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok().filter(|o| o.status.success())?;
-        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".to_owned() };
-    let changed = git(&["status", "--porcelain", "--", "crates", "bench/src", "Cargo.lock"]);
-    match changed {
+    marked(git(&["rev-parse", "--short=12", "HEAD"]))
+}
+
+/// The last commit that changed the sources: a result that is committed does not change what is measured.
+pub(crate) fn sources() -> String {
+    marked(git(&[&["log", "-1", "--abbrev=12", "--format=%h", "--"][..], &SOURCES].concat()))
+}
+
+fn marked(commit: Option<String>) -> String {
+    let Some(commit) = commit else { return "unknown".to_owned() };
+    match git(&[&["status", "--porcelain", "--"][..], &SOURCES].concat()) {
         Some(files) if !files.is_empty() => format!("{commit} with changes"),
         _ => commit,
     }
 }
 
+/// In the tree this was built from, wherever it is called.
+fn git(arguments: &[&str]) -> Option<String> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let output = Command::new("git").args(["-C", root]).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 impl std::fmt::Display for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n{}", self.place(), self.command)
+        write!(f, "commit {} · {}\n{}", self.commit, self.hardware(), self.command)
     }
 }

@@ -36,7 +36,7 @@ use clap::Args as ClapArgs;
 use pushmark_model::transport::Transport;
 use pushmark_net::limits;
 
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
 use crate::run::{self, Common};
 use asked::{Asked, Size};
 use cell::{Cell, Seen};
@@ -69,7 +69,7 @@ pub(crate) struct Args {
     /// Questions, comma-separated; absent: all
     #[arg(long, value_delimiter = ',')]
     questions: Vec<Question>,
-    /// Folder of the result; absent: record/<date>-<n>-cores/peers. What is in it is not measured again
+    /// Folder of the result; absent: `record/DATE-N-cores/peers`. What is in it is not measured again
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Measure again what is there
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
     limits::raise_open_files()?;
     let machine = Machine::here();
     let folder = args.out.clone().map_or_else(|| folder(machine.cpus), Ok)?;
-    let mut rows = Rows::open(folder.join("peers.json"), machine, args.again)?;
+    let mut rows = Rows::open(folder.join("peers.json"), machine, machine::sources(), args.again)?;
     for one in &asked {
         match one.question {
             Question::Ceiling => climb(one, &contestants, &mut rows, common)?,

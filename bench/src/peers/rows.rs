@@ -58,6 +58,8 @@ impl Row {
 struct Document {
     schema: String,
     machine: Machine,
+    /// The commit of what was measured.
+    sources: String,
     rows: Vec<Row>,
 }
 
@@ -72,14 +74,20 @@ impl Rows {
     /// Those of a file; none where there is no such file, or where all is to be measured again.
     ///
     /// # Errors
-    /// A file of another state of the tree or of another machine: figures of two do not mix.
-    pub(super) fn open(path: PathBuf, machine: Machine, again: bool) -> anyhow::Result<Rows> {
+    /// A file of other sources or of another machine: figures of two do not mix.
+    pub(super) fn open(
+        path: PathBuf,
+        machine: Machine,
+        sources: String,
+        again: bool,
+    ) -> anyhow::Result<Rows> {
+        let place = |sources: &str, machine: &Machine| format!("commit {sources}, {}", machine.hardware());
         let shown = path.display().to_string();
         let rows = match fs::read_to_string(&path) {
             Ok(text) if !again => {
                 let there: Document = serde_json::from_str(&text).with_context(|| shown.clone())?;
                 ensure!(there.schema == SCHEMA, "{shown}: schema {}, not {SCHEMA}", there.schema);
-                let (was, is) = (there.machine.place(), machine.place());
+                let (was, is) = (place(&there.sources, &there.machine), place(&sources, &machine));
                 ensure!(
                     was == is,
                     "{shown} was measured on {was}, this is {is}: --again begins anew, --out takes another folder"
@@ -89,7 +97,7 @@ impl Rows {
             }
             _ => Vec::new(),
         };
-        Ok(Rows { path, document: Document { schema: SCHEMA.to_owned(), machine, rows } })
+        Ok(Rows { path, document: Document { schema: SCHEMA.to_owned(), machine, sources, rows } })
     }
 
     pub(super) fn all(&self) -> &[Row] {
@@ -128,14 +136,8 @@ mod tests {
     use super::*;
     use pushmark_model::transport::Transport;
 
-    fn machine(commit: &str) -> Machine {
-        Machine {
-            commit: commit.into(),
-            cpu: "a CPU".into(),
-            cpus: 2,
-            kernel: "6".into(),
-            command: "peers".into(),
-        }
+    fn open(path: PathBuf, sources: &str, again: bool) -> anyhow::Result<Rows> {
+        Rows::open(path, Machine::here(), sources.to_owned(), again)
     }
 
     fn row(tool: &str, round: usize) -> Row {
@@ -147,21 +149,21 @@ mod tests {
     fn what_was_measured_is_found_again_and_what_failed_is_not() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("new").join("peers.json");
-        let mut rows = Rows::open(path.clone(), machine("a"), false).unwrap();
+        let mut rows = open(path.clone(), "a", false).unwrap();
         rows.add(Row { seen: Some(Seen { handled: 7, ..Seen::default() }), ..row("k6", 0) }).unwrap();
         rows.add(Row { failed: Some("it fell".into()), ..row("k6", 1) }).unwrap();
-        let again = Rows::open(path.clone(), machine("a"), false).unwrap();
+        let again = open(path.clone(), "a", false).unwrap();
         assert_eq!(again.find(&row("k6", 0)).unwrap().seen.as_ref().unwrap().handled, 7);
         assert!(again.find(&row("k6", 1)).is_none() && again.find(&row("wrk", 0)).is_none());
-        assert!(Rows::open(path, machine("a"), true).unwrap().all().is_empty());
+        assert!(open(path, "a", true).unwrap().all().is_empty());
     }
 
     #[test]
     fn rows_of_another_commit_are_not_mixed_in() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("peers.json");
-        Rows::open(path.clone(), machine("a"), false).unwrap().add(row("k6", 0)).unwrap();
-        let error = Rows::open(path, machine("b"), false).unwrap_err().to_string();
+        open(path.clone(), "a", false).unwrap().add(row("k6", 0)).unwrap();
+        let error = open(path, "b", false).unwrap_err().to_string();
         assert!(
             error.contains("commit a") && error.contains("commit b") && error.contains("--again"),
             "{error}"
