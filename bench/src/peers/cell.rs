@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks at a crowd that comes.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Connections that ours is asked to begin a second.
-const OURS_PER_S: f64 = 10_000.0;
+pub(super) const OURS_PER_S: f64 = 10_000.0;
 /// Payload with its stamp.
 const SIZE: u64 = 128;
 

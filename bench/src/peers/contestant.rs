@@ -2,7 +2,7 @@
 
 use pushmark_model::transport::Transport;
 
-use super::cell::{Cell, Seen};
+use super::cell::{Cell, OURS_PER_S, Seen};
 use super::rows::Question;
 use super::tool::{TOOLS, Tool};
 use crate::receive::Receiver;
@@ -42,6 +42,15 @@ impl Contestant {
         match self {
             Contestant::Ours(name, ..) => (*name).to_owned(),
             Contestant::Tool(tool) => format!("{} {}", tool.name, tool.version),
+        }
+    }
+
+    /// Clients that it is asked to connect in a second.
+    pub(super) fn asks(&self) -> String {
+        match self {
+            Contestant::Ours(..) => format!("{OURS_PER_S}"),
+            Contestant::Tool(tool) if tool.asks_per_s == u64::MAX => "all at once".to_owned(),
+            Contestant::Tool(tool) => tool.asks_per_s.to_string(),
         }
     }
 

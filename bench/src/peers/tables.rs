@@ -135,7 +135,7 @@ fn idle(rows: &[&Row], transport: Transport, contestants: &[Contestant]) -> Tabl
     sizes.dedup();
     let list = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" / ");
     let title = format!("{transport}: {list} clients, an event every 10 s");
-    let columns = ["tool", "KiB a client", "memory, MiB", "connects/s", "CPU-s to connect all"];
+    let columns = ["tool", "KiB a client", "memory, MiB", "connects/s", "asked", "CPU-s to connect all"];
     let mut table = Table::new(title, &columns);
     for one in contestants {
         if let Some(why) = one.lacks(Question::Idle, transport) {
@@ -162,6 +162,7 @@ fn idle(rows: &[&Row], transport: Transport, contestants: &[Contestant]) -> Tabl
                 if many > few { format!("{slope:.1}") } else { "–".to_owned() },
                 list(&|s| Some(s.rss_bytes as f64 / MIB), 0),
                 list(&|s| s.connects_per_s, 0),
+                one.asks(),
                 list(&|s| s.connect_cpu_ns.map(|ns| ns as f64 / 1e9), 1),
             ]);
         }
