@@ -3,18 +3,17 @@
 use std::time::Duration;
 
 use anyhow::ensure;
-use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::contestant::Ours;
 use super::running::{Running, Said};
 use super::tool::{Tool, Work};
 use super::tree::{self, Use};
 use super::truth::{self, Truth};
 use crate::plan::{self, Ask};
-use crate::receive::Receiver;
 use crate::run::{self, Common};
 use crate::server::Server;
 
@@ -111,7 +110,7 @@ impl Cell {
     }
 
     /// Our own receivers, as `bench engine` runs them.
-    pub(super) fn of_ours(&self, receiver: Receiver, batch_ns: u64, common: &Common) -> anyhow::Result<Seen> {
+    pub(super) fn of_ours(&self, ours: &Ours, common: &Common) -> anyhow::Result<Seen> {
         let ask = Ask {
             transport: self.transport,
             connections: self.clients,
@@ -122,11 +121,11 @@ impl Cell {
             warmup_ns: SETTLE_NS,
             measure_ns: self.seconds * SECOND_NS,
             stamp_sample: 0,
-            batch_ns,
-            poller: Poller::Epoll,
+            batch_ns: ours.batch_ns,
+            poller: ours.poller,
         };
         let log = tempfile::NamedTempFile::new()?;
-        let m = run::measure_with(common, receiver, &ask, &[], Some(log.path()))?;
+        let m = run::measure_with(common, ours.receiver, &ask, &[], Some(log.path()))?;
         let truth = truth::read(log.path(), (m.window_ns.0 / 1_000, m.window_ns.1 / 1_000))?;
         let others_ns = m.looks[1].other_cpu_ns.saturating_sub(m.looks[0].other_cpu_ns);
         let accounts = m.accounts.as_ref();

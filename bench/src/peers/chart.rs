@@ -13,7 +13,7 @@ use crate::median::Median;
 
 /// Units are pixels: type stays 12 px.
 const WIDTH: f64 = 760.0;
-const LEFT: f64 = 150.0;
+const LEFT: f64 = 180.0;
 /// For the value at a bar's end.
 const RIGHT: f64 = 150.0;
 const LINE: f64 = 22.0;

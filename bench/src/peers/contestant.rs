@@ -1,5 +1,6 @@
 //! Who is measured: our floor and our driver, then the tools.
 
+use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use super::cell::{Cell, OURS_PER_S, Seen};
@@ -14,25 +15,41 @@ pub(super) const PUSHMARK: &str = "pushmark";
 /// One that does the work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Contestant {
-    /// Name, who it is, how long arrivals gather.
-    Ours(&'static str, Receiver, u64),
+    Ours(Ours),
     Tool(&'static Tool),
+}
+
+/// A receiver of our own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ours {
+    name: &'static str,
+    pub(super) receiver: Receiver,
+    /// How long arrivals gather.
+    pub(super) batch_ns: u64,
+    pub(super) poller: Poller,
+}
+
+impl Ours {
+    /// As `pushmark run` has it.
+    const PLAIN: Ours =
+        Ours { name: PUSHMARK, receiver: Receiver::Driver, batch_ns: 0, poller: Poller::Epoll };
 }
 
 /// In the order of the tables.
 pub(super) fn all() -> Vec<Contestant> {
     let ours = [
-        Contestant::Ours("floor", Receiver::Floor, 0),
-        Contestant::Ours(PUSHMARK, Receiver::Driver, 0),
-        Contestant::Ours("pushmark --batch 1ms", Receiver::Driver, 1_000_000),
+        Ours { name: "floor", receiver: Receiver::Floor, ..Ours::PLAIN },
+        Ours::PLAIN,
+        Ours { name: "pushmark --batch 1ms", batch_ns: 1_000_000, ..Ours::PLAIN },
+        Ours { name: "pushmark --poller io_uring", poller: Poller::IoUring, ..Ours::PLAIN },
     ];
-    ours.into_iter().chain(TOOLS.iter().map(Contestant::Tool)).collect()
+    ours.into_iter().map(Contestant::Ours).chain(TOOLS.iter().map(Contestant::Tool)).collect()
 }
 
 impl Contestant {
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Contestant::Ours(name, ..) => name,
+            Contestant::Ours(ours) => ours.name,
             Contestant::Tool(tool) => tool.name,
         }
     }
@@ -40,7 +57,7 @@ impl Contestant {
     /// As tables name it.
     pub(super) fn title(&self) -> String {
         match self {
-            Contestant::Ours(name, ..) => (*name).to_owned(),
+            Contestant::Ours(ours) => ours.name.to_owned(),
             Contestant::Tool(tool) => format!("{} {}", tool.name, tool.version),
         }
     }
@@ -57,14 +74,14 @@ impl Contestant {
     /// Why it cannot be asked that.
     pub(super) fn lacks(&self, question: Question, transport: Transport) -> Option<&'static str> {
         match self {
-            Contestant::Ours(PUSHMARK, ..) => None,
-            Contestant::Ours(..) if question != Question::FanOut => {
+            Contestant::Ours(ours) if ours.name == PUSHMARK => None,
+            Contestant::Ours(_) if question != Question::FanOut => {
                 Some("it is there for the cost of a delivery")
             }
-            Contestant::Ours(_, Receiver::Floor, _) if !transport.is_push() => {
+            Contestant::Ours(Ours { receiver: Receiver::Floor, .. }) if !transport.is_push() => {
                 Some("it keeps no conversation, so it cannot ask again")
             }
-            Contestant::Ours(..) => None,
+            Contestant::Ours(_) => None,
             Contestant::Tool(tool) => tool.lacks(transport),
         }
     }
@@ -72,7 +89,7 @@ impl Contestant {
     /// With `patience` a tool has so many times as long to connect.
     pub(super) fn measure(&self, cell: Cell, common: &Common, patience: u64) -> anyhow::Result<Seen> {
         match self {
-            Contestant::Ours(_, receiver, batch_ns) => cell.of_ours(*receiver, *batch_ns, common),
+            Contestant::Ours(ours) => cell.of_ours(ours, common),
             Contestant::Tool(tool) => cell.of_tool(tool, common, patience),
         }
     }
