@@ -173,10 +173,11 @@ impl Poller {
 
     fn in_epoll(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest, known: bool) -> io::Result<()> {
         let data = EventData::new_u64(token);
-        Ok(match known {
+        match known {
             true => epoll::modify(&self.epoll, fd, data, interest.flags())?,
             false => epoll::add(&self.epoll, fd, data, interest.flags())?,
-        })
+        }
+        Ok(())
     }
 
     /// Ends watching a descriptor that stays open.
