@@ -22,6 +22,7 @@ pub mod sockopt;
 #[allow(unsafe_code)]
 pub mod stamps;
 pub mod stream;
+pub mod tls;
 pub mod waker;
 pub mod wheel;
 
@@ -31,6 +32,6 @@ pub use listener::Listener;
 pub use poller::{Arrival, Interest, Poller, Ready, set_timer_slack_1ns};
 pub use slab::Slab;
 pub use sockopt::TcpInfo;
-pub use stream::{Link, Read};
+pub use stream::{Connect, Link, Read};
 pub use waker::Waker;
 pub use wheel::Wheel;

@@ -20,9 +20,9 @@ pub fn enable_receive_stamps(fd: BorrowedFd<'_>) -> io::Result<()> {
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// Reads like [`crate::Link::read`], with the arrival of the newest byte read: nanoseconds of
+/// Reads bytes as they lie in the kernel, with the arrival of the newest byte read: nanoseconds of
 /// `CLOCK_REALTIME`, `None` where the kernel gave none.
-pub fn read_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(Read, Option<u64>)> {
+pub(crate) fn read_stamped(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(Read, Option<u64>)> {
     debug_assert!(!buffer.is_empty(), "an empty read looks like the end");
     let mut control = Control([0; 64]);
     let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

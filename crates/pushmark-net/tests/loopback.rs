@@ -17,7 +17,7 @@ fn wait_for(fd: BorrowedFd<'_>, interest: Interest) {
 
 fn pair(source: Option<IpAddr>) -> (Link, Link) {
     let listener = Listener::bind(ANY_PORT, 16, false).unwrap();
-    let client = Link::connect(listener.local_addr().unwrap(), source).unwrap();
+    let mut client = Link::connect(listener.local_addr().unwrap(), source).unwrap();
     wait_for(client.fd(), Interest::Write);
     client.finish_connect().unwrap();
     wait_for(listener.fd(), Interest::Read);
@@ -67,7 +67,7 @@ fn a_refused_connect_says_so() {
     let listener = Listener::bind(ANY_PORT, 16, false).unwrap();
     let nobody = listener.local_addr().unwrap();
     drop(listener);
-    let outcome = Link::connect(nobody, None).and_then(|link| {
+    let outcome = Link::connect(nobody, None).and_then(|mut link| {
         wait_for(link.fd(), Interest::Write);
         link.finish_connect()
     });
@@ -111,7 +111,7 @@ fn the_kernel_counts_what_crossed() {
 
 #[test]
 fn the_kernel_stamps_arrivals_between_write_and_read() {
-    let (mut client, server) = pair(None);
+    let (mut client, mut server) = pair(None);
     stamps::enable_receive_stamps(server.fd()).unwrap();
     // The kernel switches stamping on for the whole host a moment after the first socket asks
     // for it, so the first segments may come without.
@@ -120,7 +120,7 @@ fn the_kernel_stamps_arrivals_between_write_and_read() {
         let before_ns = Clock::realtime();
         client.write(b"x").unwrap();
         wait_for(server.fd(), Interest::Read);
-        let (read, stamp) = stamps::read_stamped(server.fd(), &mut [0; 8]).unwrap();
+        let (read, stamp) = server.read_stamped(&mut [0; 8]).unwrap();
         assert_eq!(read, Read::Bytes(1));
         let after_ns = Clock::realtime();
         if stamp.is_some_and(|stamp_ns| (before_ns..=after_ns).contains(&stamp_ns)) {
@@ -128,7 +128,7 @@ fn the_kernel_stamps_arrivals_between_write_and_read() {
         }
         assert!(Clock::now() < deadline_ns, "no true stamp: {stamp:?} of {before_ns}..{after_ns}");
     }
-    let (read, stamp) = stamps::read_stamped(server.fd(), &mut [0; 8]).unwrap();
+    let (read, stamp) = server.read_stamped(&mut [0; 8]).unwrap();
     assert_eq!((read, stamp), (Read::WouldBlock, None));
 }
 

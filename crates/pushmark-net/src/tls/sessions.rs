@@ -1,0 +1,106 @@
+//! Sessions to come back to: what servers gave to the clients of a crowd.
+//!
+//! Clients share them, as a ticket says nothing of who it was given to. Who was not there before
+//! takes none, so a crowd that arrives shakes hands in full, as strangers do.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard};
+
+use rustls::NamedGroup;
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::ServerName;
+
+/// The sessions with one host.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    kept: Mutex<Kept>,
+    tickets_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// TLS 1.3, newest last; each is used once (RFC 8446 C.4).
+    tickets: VecDeque<Tls13ClientSessionValue>,
+    /// TLS 1.2; used by as many as like.
+    session: Option<Tls12ClientSessionValue>,
+    group: Option<NamedGroup>,
+}
+
+impl Sessions {
+    /// At most so many tickets: beyond that the oldest goes.
+    pub(super) fn new(tickets_max: usize) -> Sessions {
+        Sessions { kept: Mutex::default(), tickets_max }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("nobody panics with the sessions")
+    }
+}
+
+impl ClientSessionStore for Sessions {
+    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
+        self.kept().group = Some(group);
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.kept().group
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.kept().session = Some(value);
+    }
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.kept().session.clone()
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {
+        self.kept().session = None;
+    }
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
+        let mut kept = self.kept();
+        if kept.tickets.len() >= self.tickets_max {
+            kept.tickets.pop_front();
+        }
+        kept.tickets.push_back(value);
+    }
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.kept().tickets.pop_back()
+    }
+}
+
+/// The same sessions as a newcomer has them: it leaves its own and finds none.
+#[derive(Debug)]
+pub(super) struct Newcomer(pub(super) std::sync::Arc<Sessions>);
+
+impl ClientSessionStore for Newcomer {
+    fn set_kx_hint(&self, host: ServerName<'static>, group: NamedGroup) {
+        self.0.set_kx_hint(host, group);
+    }
+
+    fn kx_hint(&self, host: &ServerName<'_>) -> Option<NamedGroup> {
+        self.0.kx_hint(host)
+    }
+
+    fn set_tls12_session(&self, host: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.0.set_tls12_session(host, value);
+    }
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        None
+    }
+
+    fn remove_tls12_session(&self, host: &ServerName<'static>) {
+        self.0.remove_tls12_session(host);
+    }
+
+    fn insert_tls13_ticket(&self, host: ServerName<'static>, value: Tls13ClientSessionValue) {
+        self.0.insert_tls13_ticket(host, value);
+    }
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        None
+    }
+}
