@@ -34,6 +34,8 @@ pub(crate) struct Ask {
     pub(crate) batch_ns: u64,
     /// How the driver waits and reads.
     pub(crate) poller: Poller,
+    /// Over TLS, to a terminator in front of the server.
+    pub(crate) tls: bool,
 }
 
 /// The path of a subscription, as a template.
@@ -60,7 +62,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
         subscribe: Subscribe {
             host: "127.0.0.1".to_owned(),
             port: None,
-            tls: false,
+            tls: ask.tls,
             path: Template::parse(path(ask.transport)).expect("a literal"),
             headers: Vec::new(),
             subprotocol: String::new(),
@@ -78,6 +80,8 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             }),
         },
         publish: None,
+        // The terminator's certificate is its own.
+        tls: ask.tls.then(|| Tls { insecure: true, ..Tls::default() }),
         connections: ask.connections,
         phases: Phases {
             ramp_ns: ramp.length_ns().div_ceil(SECOND_NS) * SECOND_NS,
@@ -172,6 +176,7 @@ pub(crate) mod tests {
             stamp_sample: 0,
             batch_ns: 0,
             poller: Poller::Epoll,
+            tls: false,
         }
     }
 

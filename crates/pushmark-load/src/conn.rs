@@ -18,7 +18,7 @@ pub(crate) enum Phase {
     /// Its turn in the ramp has not come; nobody needs it yet.
     #[default]
     Waiting,
-    /// The TCP handshake goes on.
+    /// The handshake of TCP goes on, or of TLS.
     Connecting,
     /// It asked; the answer has not begun, or (polls) is not complete.
     Asked,
@@ -233,9 +233,11 @@ impl Conn {
         self.stamped && self.lane == Lane::Connect
     }
 
-    /// How the connection at hand is watched while it hears. A stamp comes with a read of our own.
+    /// How the connection at hand is watched while it hears. A stamp comes with a read of our own,
+    /// and so does what TLS makes of ciphertext.
     pub(crate) fn arrivals(&self) -> Interest {
-        if self.is_stamped() { Interest::Arrivals } else { Interest::Bytes }
+        let own = self.is_stamped() || matches!(self.line.link, Some(Link::Tls(_)));
+        if own { Interest::Arrivals } else { Interest::Bytes }
     }
 
     /// The connection at hand is gone; the session stays.

@@ -15,6 +15,7 @@ mod ledger;
 mod look;
 mod publisher;
 mod requests;
+mod secure;
 mod shard;
 #[cfg(test)]
 mod testing;

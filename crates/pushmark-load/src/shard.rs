@@ -24,6 +24,7 @@ use crate::crowd::{Safety, Seconds};
 use crate::look::{Brought, Look};
 use crate::publisher::{Desk, Job, Publisher};
 use crate::requests::{self, Requests};
+use crate::secure::Way;
 use crate::token::{self, Owner};
 
 /// Where records go. A returned record is used again.
@@ -83,6 +84,8 @@ pub(crate) struct Shard {
     pub(crate) crowd: Vec<Conn>,
     pub(crate) accounting: Accounting,
     pub(crate) requests: Requests,
+    /// Where clients connect.
+    pub(crate) way: Way,
     pub(crate) poller: Poller,
     pub(crate) wheel: Wheel,
     /// Read buffer of all connections.
@@ -117,8 +120,8 @@ pub(crate) struct Shard {
 /// second.
 ///
 /// # Errors
-/// Only where the loop itself cannot run (no epoll), or an order came too late to be obeyed:
-/// everything else is counted.
+/// Only where the loop itself cannot run (no epoll, certificates that are none), or an order came
+/// too late to be obeyed: everything else is counted.
 pub fn run_shard(plan: ShardPlan, orders: &mut impl Orders, sink: &mut impl Sink) -> io::Result<()> {
     // Without it the kernel may delay our timers by 50 µs.
     let _ = set_timer_slack_1ns();
@@ -142,9 +145,13 @@ impl Shard {
         let accounting = Accounting::new(arm, plan.start_ns, &numbers);
         let measure_ns =
             (plan.start_ns + arm.phases.measure_start_ns(), plan.start_ns + arm.phases.measure_end_ns());
-        let publisher = match (&arm.publisher, plan.publish_to) {
-            (Some(p), Some(to)) if p.mode == Mode::External => {
-                Some(Publisher::new(arm, p, to, plan.shards, measure_ns))
+        let tls = |used: bool| arm.tls.as_ref().filter(|_| used);
+        let subscribe = &arm.subscribe;
+        let way = Way::new(plan.subscribe_to, &subscribe.host, tls(subscribe.tls), numbers.len())?;
+        let publisher = match (&arm.publisher, plan.publish_to, &arm.publish) {
+            (Some(p), Some(to), Some(publish)) if p.mode == Mode::External => {
+                let way = Way::new(to, &publish.host, tls(publish.tls), p.connections as usize)?;
+                Some(Publisher::new(arm, p, way, plan.shards, measure_ns))
             }
             _ => None,
         };
@@ -165,6 +172,7 @@ impl Shard {
             crowd,
             accounting,
             requests: Requests::new(&plan),
+            way,
             poller: match plan.arm.poller {
                 Asked::Epoll => Poller::new()?,
                 Asked::IoUring => Poller::with_ring()?,

@@ -2,8 +2,13 @@
 
 use std::io;
 
+use pushmark_net::tls;
+
 /// The kind an error is counted under.
 pub(crate) fn kind(error: &io::Error) -> &'static str {
+    if let Some(trouble) = tls::Trouble::of(error) {
+        return trouble.kind();
+    }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "refused",
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => {

@@ -187,6 +187,7 @@ const FAMILIES: &[Family] = &[
         Some(&a.delivery.as_ref()?.spread.as_ref()?.last)
     }),
     ("connect.tcp", "TCP handshake", |a| a.connect.as_ref()?.tcp.as_ref()),
+    ("connect.tls", "connect until TLS has shaken hands", |a| a.connect.as_ref()?.tls.as_ref()),
     ("connect.subscribed", "connect until subscribed", |a| a.connect.as_ref()?.subscribed.as_ref()),
     ("connect.first_message", "connect until the first message", |a| {
         a.connect.as_ref()?.first_message.as_ref()
@@ -340,6 +341,10 @@ const SCALARS: &[Scalar] = &[
     }),
     ("connect.failed", Unit::Count, "attempts that failed before they were subscribed, of every kind", |a| {
         count(a.connections.failed.values().sum())
+    }),
+    ("tls.full", Unit::Count, "TLS handshakes in full, publishers' too", |a| count(a.tls.as_ref()?.full)),
+    ("tls.resumed", Unit::Count, "TLS handshakes that took up an earlier session, publishers' too", |a| {
+        count(a.tls.as_ref()?.resumed)
     }),
     ("connections.asked", Unit::Count, "planned", |a| count(a.connections.asked)),
     ("connections.opened", Unit::Count, "subscribed at least once", |a| count(a.connections.opened)),
@@ -834,6 +839,7 @@ mod tests {
                 failed: [("refused".to_owned(), 2), ("timeout".to_owned(), 1)].into(),
                 ..Connections::default()
             },
+            tls: None,
             connect: None,
             delivery: Some(Delivery { intended: 2_000, delivered: 1_999, latency, ..Delivery::default() }),
             observed: None,

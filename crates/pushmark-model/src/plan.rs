@@ -4,6 +4,7 @@
 //! needs nothing else: whatever is drawn is computed from the seed.
 
 mod publishing;
+mod tls;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,6 +21,7 @@ use crate::steady::SteadyPlan;
 use crate::template::{ClientFields, Template};
 use crate::transport::Transport;
 pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
+pub use tls::Tls;
 
 /// The schema of a plan.
 pub const SCHEMA: &str = "pushmark.plan/1";
@@ -54,6 +56,9 @@ pub struct ArmPlan {
     pub subscribe: Subscribe,
     /// Where publications go; absent for emitters, peers and observed targets.
     pub publish: Option<Publish>,
+    /// How TLS is met; absent where nothing goes over it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tls: Option<Tls>,
     /// Size of the crowd.
     pub connections: u64,
     /// Real browser clients beside it.
@@ -453,6 +458,7 @@ pub(crate) mod tests {
                 bayeux: None,
             },
             publish: None,
+            tls: None,
             connections: 100,
             browsers: 0,
             ramp: Ramp { steps: vec![RampStep { to: 100, over_ns: 1_000 }] },

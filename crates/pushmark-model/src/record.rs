@@ -160,6 +160,10 @@ sums! {
         reconnected: u64,
         /// TCP connections begun.
         connects: u64,
+        /// TLS handshakes in full, of clients and publishers.
+        tls_full: u64,
+        /// TLS handshakes that took up a session.
+        tls_resumed: u64,
         /// Publications × planned subscribers, measure.
         intended: u64,
         /// Within the deadline, measure.
@@ -340,6 +344,8 @@ sums! {
         age_end: Distribution,
         /// Due instant of a connection to its TCP handshake's end.
         connect_tcp: Distribution,
+        /// … to its TLS handshake's end.
+        connect_tls: Distribution,
         /// … to its first response byte.
         connect: Distribution,
         /// … to its subscription.

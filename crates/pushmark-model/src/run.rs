@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::Calibration;
 use crate::transport::Transport;
 
-pub use arm::{Arm, Connect, Connections, LastWords, Outcome};
+pub use arm::{Arm, Connect, Connections, LastWords, Outcome, Tls};
 pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
 pub use cost::{Generator, Server, Wire};
 pub use delivery::{AgeOfInformation, Delivery, Heat, Latency, Observed, Published, Spread};

@@ -22,6 +22,7 @@ mod source;
 mod subscriptions;
 mod target;
 mod text_or_table;
+mod tls;
 mod url;
 mod warmup;
 
@@ -46,6 +47,7 @@ pub use target::{
     AnswerSpec, EverySpec, ProcessTemplate, PublishTemplate, StampTemplate, SubscribeSet, SubscribeTemplate,
     Target, TimeUnit,
 };
+pub use tls::TlsSpec;
 pub use url::{TargetUrl, UrlError};
 pub use warmup::WarmUp;
 

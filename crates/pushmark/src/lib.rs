@@ -22,6 +22,7 @@ mod quiet;
 pub mod report;
 pub mod run;
 pub mod scenario_file;
+pub mod secure;
 pub mod selftest;
 pub mod server;
 pub mod session;

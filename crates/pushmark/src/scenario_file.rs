@@ -5,11 +5,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
-use pushmark_model::plan::Plan;
+use pushmark_model::plan::{Plan, Tls};
 use pushmark_model::scenario::{Context, Endpoints, Override, Scenario, ScenarioError, Source, resolve};
 use pushmark_model::template::ClientFields;
 use pushmark_model::transport::Transport;
 
+use crate::secure;
 use crate::server::registry::{Registry, Server};
 
 /// The scenario of `pushmark run` without arguments.
@@ -73,6 +74,8 @@ pub struct Loaded {
     pub server: Option<Server>,
     /// The table of `[target] clients`.
     pub clients: Option<ClientFields>,
+    /// What `[target.tls]` says, its files read.
+    tls: Option<Tls>,
     source: Source,
 }
 
@@ -107,6 +110,8 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
     let located = |error| report(vec![source.locate(error)]);
     let clients = scenario.target.clients.as_deref().map(|path| read_clients(&folder.join(path), path));
     let clients = clients.transpose().map_err(|error| located(*error))?;
+    let tls = scenario.target.tls.as_ref().map(|spec| secure::read(spec, &folder));
+    let tls = tls.transpose().map_err(|error| located(*error))?;
     let (endpoints, server) = match &scenario.target.server {
         None => (Endpoints::of_target(&scenario.target).expect("checked"), None),
         Some(name) => {
@@ -129,9 +134,12 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
             (registry.endpoints(server), Some(server.clone()))
         }
     };
-    let loaded = Loaded { scenario, text, file, folder, endpoints, server, clients, source };
+    let loaded = Loaded { scenario, text, file, folder, endpoints, server, clients, tls, source };
     // What the target cannot give is shown now, not after a server was started.
-    loaded.plan(0)?;
+    let errors = secure::check(&loaded.plan(0)?);
+    if !errors.is_empty() {
+        return Err(loaded.report(errors));
+    }
     Ok(loaded)
 }
 
@@ -141,7 +149,8 @@ impl Loaded {
     /// # Errors
     /// What the scenario asks of the target that it cannot give. [`load`] has tried already.
     pub fn plan(&self, run: u64) -> Result<Plan, Report> {
-        let context = Context { endpoints: &self.endpoints, clients: self.clients.as_ref(), run };
+        let Loaded { endpoints, clients, tls, .. } = self;
+        let context = Context { endpoints, clients: clients.as_ref(), tls: tls.as_ref(), run };
         resolve(&self.scenario, &context).map_err(|errors| self.report(errors))
     }
 

@@ -1068,7 +1068,7 @@ websocket = "http://h:1/ws""#,
        ·             ───────┬───────
        ·                    ╰── found "http"
        ╰────
-      help: accepted: ws://HOST:PORT/PATH
+      help: accepted: ws://HOST:PORT/PATH, or wss://
     "##);
 }
 
@@ -1087,48 +1087,62 @@ sse = "ws://h:1/sse""#,
        ·       ───────┬──────
        ·              ╰── found "ws"
        ╰────
-      help: accepted: http://HOST:PORT/PATH
+      help: accepted: http://HOST:PORT/PATH, or https://
     "##);
 }
 
 #[test]
-fn tls() {
+fn tls_keys_without_tls() {
     insta::assert_snapshot!(shown(
-        br#"[target.subscribe]
-sse = "https://h/sse""#,
+        br#"[target]
+server = "builtin"
+[target.tls]
+cert = "client.pem""#,
         &[]
-    ), @r##"
-    $ pushmark run
-      × TLS is not supported yet
-       ╭─[s.toml:2:7]
-     1 │ [target.subscribe]
-     2 │ sse = "https://h/sse"
-       ·       ───────┬───────
-       ·              ╰── found "https"
-       ╰────
-      help: accepted: http://HOST:PORT/PATH
-            measure the plain port behind the TLS end point
-    "##);
+    ), @"");
 }
 
 #[test]
-fn secure_websocket() {
+fn insecure_with_an_authority() {
     insta::assert_snapshot!(shown(
         br#"[target.subscribe]
-websocket = { url = "wss://h/ws" }"#,
+websocket = { url = "wss://h/ws" }
+[target.tls]
+insecure = true
+ca = "ca.pem""#,
         &[]
-    ), @r##"
-    $ pushmark run
-      × TLS is not supported yet
-       ╭─[s.toml:2:21]
-     1 │ [target.subscribe]
-     2 │ websocket = { url = "wss://h/ws" }
-       ·                     ──────┬─────
-       ·                           ╰── found "wss"
-       ╰────
-      help: accepted: ws://HOST:PORT/PATH
-            measure the plain port behind the TLS end point
-    "##);
+    ), @"");
+}
+
+#[test]
+fn certificates_that_are_not_there() {
+    insta::assert_snapshot!(shown(
+        br#"[target.subscribe]
+sse = "https://h/sse"
+[target.tls]
+ca = "no-such-file.pem"
+resumptoin = false"#,
+        &[]
+    ), @"");
+    insta::assert_snapshot!(shown(
+        br#"[target.subscribe]
+sse = "https://h/sse"
+[target.tls]
+ca = "no-such-file.pem""#,
+        &[]
+    ), @"");
+}
+
+#[test]
+fn a_probe_over_tls() {
+    insta::assert_snapshot!(shown(
+        br#"[target.subscribe]
+sse = "https://127.0.0.1:{port}/sse"
+[target.process]
+start = ["./server"]
+ready = "https://127.0.0.1:{port}/health""#,
+        &[]
+    ), @"");
 }
 
 #[test]
@@ -1203,7 +1217,7 @@ sse = "localhost:8080/sse""#,
        ·       ──────────┬─────────
        ·                 ╰── found "localhost:8080/sse"
        ╰────
-      help: accepted: http://HOST:PORT/PATH
+      help: accepted: http://HOST:PORT/PATH, or https://
     "##);
 }
 
@@ -1222,7 +1236,7 @@ sse = "http://u:p@h/sse""#,
        ·       ─────────┬────────
        ·                ╰── found "u:p@h"
        ╰────
-      help: accepted: http://HOST:PORT/PATH
+      help: accepted: http://HOST:PORT/PATH, or https://
             give credentials as a header: headers = { authorization =
             "…" }
     "##);
@@ -1759,19 +1773,18 @@ fn a_file_that_is_not_there() {
 
 #[test]
 fn a_url_that_is_not_spoken() {
-    let asked = Asked::argument(Some("https://example.org/events"), &[]);
+    let asked = Asked::argument(Some("gopher://example.org/events"), &[]);
     let report = load(&asked, &[], &Registry::embedded()).unwrap_err();
     insta::assert_snapshot!(screen(&report), @r##"
     $ pushmark run
-      × TLS is not supported yet
+      × this scheme is not spoken here
        ╭─[the scenario made of the URL:5:7]
      4 │ [target.subscribe]
-     5 │ sse = "https://example.org/events"
-       ·       ──────────────┬─────────────
-       ·                     ╰── found "https"
+     5 │ sse = "gopher://example.org/events"
+       ·       ──────────────┬──────────────
+       ·                     ╰── found "gopher"
      6 │
        ╰────
-      help: accepted: http://HOST:PORT/PATH
-            measure the plain port behind the TLS end point
+      help: accepted: http://HOST:PORT/PATH, or https://
     "##);
 }

@@ -15,12 +15,18 @@ impl Shard {
     /// Patience has ended.
     pub(crate) fn client_timed_out(&mut self, index: u32) {
         let kind = match self.crowd[index as usize].line.phase {
+            Phase::Connecting if self.is_handshaking(index) => "timeout_tls",
             Phase::Connecting => "timeout_connect",
             Phase::Asked if self.crowd[index as usize].line.answered => "timeout_answer",
             Phase::Asked => "timeout_handshake",
             _ => "timeout_idle",
         };
         self.lost(index, kind, "no answer in time");
+    }
+
+    /// Whether TCP stands and TLS keeps the line at hand waiting.
+    pub(super) fn is_handshaking(&self, index: u32) -> bool {
+        self.crowd[index as usize].line.link.as_ref().is_some_and(Link::is_handshaking)
     }
 
     /// The connection failed or was lost. What it means depends on what was going on.

@@ -15,10 +15,11 @@ mod writing;
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::refresh::Refresh;
 use pushmark_model::transport::Transport;
-use pushmark_net::{Interest, Link, Nanos, Ready, stamps};
+use pushmark_net::{Clock, Connect, Interest, Nanos, Ready, stamps};
 use pushmark_proto::client::Lane;
 
 use crate::conn::Phase;
+use crate::secure;
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
@@ -65,7 +66,10 @@ impl Shard {
         conn.line.phase = Phase::Connecting;
         conn.line.give_up_ns = self.now_ns + arm.connect_timeout_ns;
         let token = conn.token(index);
-        let made = Link::connect(self.plan.subscribe_to, source)
+        let returning = conn.ever_subscribed || conn.lane == Lane::Command;
+        let made = self
+            .way
+            .connect(source, returning)
             .and_then(|link| self.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
             Ok(link) => conn.line.link = Some(link),
@@ -80,7 +84,7 @@ impl Shard {
             return;
         }
         if conn.line.phase == Phase::Connecting {
-            return self.tcp_connected(index);
+            return self.connecting(index);
         }
         let more = ready.readable && self.readable(index, ready.arrival);
         if self.crowd[index as usize].line.generation != generation {
@@ -96,25 +100,44 @@ impl Shard {
         }
     }
 
-    pub(super) fn tcp_connected(&mut self, index: u32) {
+    /// TCP stands, or TLS has come further.
+    fn connecting(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         let (token, stamped, arrivals) = (conn.token(index), conn.is_stamped(), conn.arrivals());
         let link = conn.line.link.as_mut().expect("connecting");
-        let readied = link.finish_connect().and_then(|()| {
+        let tcp_is_new = !link.is_handshaking();
+        let readied = link.finish_connect().and_then(|connect| {
+            if let Connect::Handshake(interest) = connect {
+                self.poller.modify(link.fd(), token, interest)?;
+                return Ok(false);
+            }
             if stamped {
                 stamps::enable_receive_stamps(link.fd())?;
             }
-            self.poller.modify(link.fd(), token, arrivals)
+            self.poller.modify(link.fd(), token, arrivals)?;
+            Ok(true)
         });
-        if let Err(error) = readied {
-            return self.lost(index, trouble::kind(&error), &error.to_string());
+        let first = conn.lane == Lane::Connect && !conn.ever_subscribed;
+        let (times, counts) = (&mut self.accounting.record.times, &mut self.accounting.record.counts);
+        if first && tcp_is_new {
+            times.connect_tcp.record_ns(conn.due_ns, self.now_ns);
         }
-        if conn.lane == Lane::Command {
-            return self.side_connected(index);
+        match readied {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return self.lost(index, trouble::kind(&error), &error.to_string()),
         }
-        if !conn.ever_subscribed {
-            self.accounting.record.times.connect_tcp.record_ns(conn.due_ns, self.now_ns);
+        secure::count(link, counts);
+        if first && link.is_resumed().is_some() {
+            times.connect_tls.record_ns(conn.due_ns, Clock::now());
         }
-        self.ask(index);
+        let (early, generation) = (link.has_early(), conn.line.generation);
+        match conn.lane {
+            Lane::Command => self.side_connected(index),
+            Lane::Connect => self.ask(index),
+        }
+        if early && self.crowd[index as usize].line.generation == generation {
+            self.readable(index, None);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Clients read: bytes become events. Received is taken here, at the read.
 
 use pushmark_model::record::SubscribedBy;
-use pushmark_net::{Arrival, Clock, Read, stamps};
+use pushmark_net::{Arrival, Clock, Read};
 use pushmark_proto::client::{Event, Lane};
 
 use crate::conn::Phase;
@@ -36,12 +36,13 @@ impl Shard {
         }
         let (read, stamp_ns) = match arrival {
             Some(arrival) => (self.poller.take(arrival, &mut buffer[carried..]), None),
-            None if stamped => match stamps::read_stamped(link.fd(), &mut buffer[carried..]) {
+            None if stamped => match link.read_stamped(&mut buffer[carried..]) {
                 Ok((read, stamp)) => (Ok(read), stamp),
                 Err(error) => (Err(error), None),
             },
             None => (link.read(&mut buffer[carried..]), None),
         };
+        let room_min = link.room_min();
         // Received: taken at the read, before anything is parsed.
         self.now_ns = Clock::now();
         let generation = conn.line.generation;
@@ -52,7 +53,7 @@ impl Shard {
         }
         match read {
             Ok(Read::Bytes(n)) => {
-                let filled = carried + n == buffer.len();
+                let filled = buffer.len() - carried - n < room_min;
                 self.bytes_came(index, n);
                 let received_before = self.accounting.record.counts.received;
                 self.accounting.newest_due_ns = None;

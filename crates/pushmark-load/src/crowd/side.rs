@@ -211,8 +211,11 @@ impl Shard {
     /// Patience with the second connection has ended.
     pub(crate) fn side_timed_out(&mut self, index: u32) {
         self.on_lane(index, Lane::Command, |shard| {
-            let connecting = shard.crowd[index as usize].line.phase == Phase::Connecting;
-            let kind = if connecting { "timeout_connect" } else { "timeout_answer" };
+            let kind = match shard.crowd[index as usize].line.phase {
+                Phase::Connecting if shard.is_handshaking(index) => "timeout_tls",
+                Phase::Connecting => "timeout_connect",
+                _ => "timeout_answer",
+            };
             shard.side_lost(index, kind, "no answer to a publication in time");
         });
     }

@@ -5,15 +5,15 @@
 //! be written: never while the socket is full, so that what a slow target costs is publisher lag.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use pushmark_model::plan::{Over, PublisherPlan};
 use pushmark_model::record::Record;
-use pushmark_net::{Clock, Interest, Link, Nanos, Read, Ready};
+use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Client, Config, Event, Transport};
 
 use super::{BACKLOG_MAX, Desk, Job, Press, fail, note};
 use crate::conn::NEVER;
+use crate::secure::{self, Way};
 use crate::token::{self, Owner};
 use crate::trouble;
 
@@ -34,7 +34,7 @@ pub(crate) struct Feed {
     /// Jobs that wait, over all lines.
     waiting: usize,
     shards: u32,
-    to: SocketAddr,
+    way: Way,
     timeout_ns: Nanos,
     pub(super) press: Press,
     stopped: bool,
@@ -76,7 +76,7 @@ impl Feed {
         seed: u64,
         plan: &PublisherPlan,
         over: &Over,
-        to: SocketAddr,
+        way: Way,
         shards: u32,
         press: Press,
     ) -> Feed {
@@ -104,7 +104,7 @@ impl Feed {
             gathered: Vec::new(),
             waiting: 0,
             shards,
-            to,
+            way,
             timeout_ns: plan.timeout_ns,
             press,
             stopped: false,
@@ -191,14 +191,23 @@ impl Feed {
         let Some(line) = self.lines.get_mut(at).filter(|line| line.generation == generation) else { return };
         let Some(link) = &mut line.link else { return };
         if line.state == State::Connecting {
-            if let Err(error) = link.finish_connect() {
-                return self.lost(at, trouble::kind(&error), &error.to_string(), desk);
+            match link.finish_connect() {
+                Ok(Connect::Done) => {}
+                Ok(Connect::Handshake(interest)) => return self.watch(at, interest, desk),
+                Err(error) => return self.lost(at, trouble::kind(&error), &error.to_string(), desk),
             }
+            secure::count(link, &mut desk.record.counts);
+            let early = link.has_early();
             line.state = State::Asked;
             desk.requests.feed_request(desk.arm, &self.config, &mut line.client, &mut line.out);
             line.frames.push_back((line.out.len(), None));
             self.watch(at, Interest::Read, desk);
-            return self.flush(at, desk);
+            self.flush(at, desk);
+            if !early || self.lines[at].generation != generation {
+                return;
+            }
+            self.read(at, desk);
+            return self.drain_waiting(at, desk);
         }
         if ready.writable && line.full {
             self.flush(at, desk);
@@ -308,7 +317,10 @@ impl Feed {
         let line = &mut self.lines[at];
         line.generation = (line.generation + 1) & token::GENERATIONS;
         let token = token::pack(Owner::Outlet, line.generation, at as u32);
-        let made = Link::connect(self.to, None)
+        // A feed is one client, which was here before.
+        let made = self
+            .way
+            .connect(None, true)
             .and_then(|link| desk.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
             Ok(link) => {

@@ -9,8 +9,6 @@
 mod feed;
 mod post;
 
-use std::net::SocketAddr;
-
 use pushmark_model::content::draw_padding;
 use pushmark_model::plan::{ArmPlan, Over, PublisherPlan, Size};
 use pushmark_model::record::{Record, TROUBLES_MAX};
@@ -18,6 +16,7 @@ use pushmark_model::stamp::{STAMP_LEN, Stamp, write_payload};
 use pushmark_net::{Clock, Nanos, Poller, Ready};
 
 use crate::requests::Requests;
+use crate::secure::Way;
 use feed::Feed;
 use post::Pool;
 
@@ -55,7 +54,7 @@ impl Publisher {
     pub(crate) fn new(
         arm: &ArmPlan,
         plan: &PublisherPlan,
-        to: SocketAddr,
+        way: Way,
         shards: u32,
         measure_ns: (Nanos, Nanos),
     ) -> Publisher {
@@ -69,9 +68,9 @@ impl Publisher {
         };
         match arm.publish.as_ref().map(|publish| &publish.over) {
             Some(over @ Over::WebSocket { .. }) => {
-                Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, to, shards, press)))
+                Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, way, shards, press)))
             }
-            _ => Publisher::Post(Pool::new(arm, plan, to, shards, press)),
+            _ => Publisher::Post(Pool::new(arm, plan, way, shards, press)),
         }
     }
 

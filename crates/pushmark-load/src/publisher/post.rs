@@ -5,15 +5,15 @@
 //! room. Beyond it publications queue, and the queue is the publisher's lag, counted.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use pushmark_model::plan::{ArmPlan, PublisherPlan};
 use pushmark_model::record::Record;
-use pushmark_net::{Clock, Interest, Link, Nanos, Read, Ready};
+use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Exchange, ExchangeEvent};
 
 use super::{BACKLOG_MAX, Desk, Job, Press, fail, note};
 use crate::conn::NEVER;
+use crate::secure::{self, Way};
 use crate::token::{self, Owner};
 
 #[derive(Debug)]
@@ -41,26 +41,20 @@ pub(crate) struct Pool {
     /// The connection each channel used last.
     home: Vec<u32>,
     backlog: VecDeque<Job>,
-    to: SocketAddr,
+    way: Way,
     timeout_ns: Nanos,
     pub(super) press: Press,
 }
 
 impl Pool {
-    pub(super) fn new(
-        arm: &ArmPlan,
-        plan: &PublisherPlan,
-        to: SocketAddr,
-        shards: u32,
-        press: Press,
-    ) -> Pool {
+    pub(super) fn new(arm: &ArmPlan, plan: &PublisherPlan, way: Way, shards: u32, press: Press) -> Pool {
         Pool {
             outlets: Vec::new(),
             // The pool is the arm's: each shard has its part, and at least one.
             outlets_max: (plan.connections / shards).max(1) as usize,
             home: vec![u32::MAX; arm.subscriptions.channels as usize],
             backlog: VecDeque::new(),
-            to,
+            way,
             timeout_ns: plan.timeout_ns,
             press,
         }
@@ -117,7 +111,10 @@ impl Pool {
         outlet.generation = (outlet.generation + 1) & token::GENERATIONS;
         outlet.give_up_ns = Clock::now() + self.timeout_ns;
         let token = token::pack(Owner::Outlet, outlet.generation, at as u32);
-        let made = Link::connect(self.to, None)
+        // The pool is one client, which was here before.
+        let made = self
+            .way
+            .connect(None, true)
             .and_then(|link| desk.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
             Ok(link) => outlet.link = Some(link),
@@ -165,14 +162,26 @@ impl Pool {
         let Some(link) = &mut outlet.link else { return };
         let token = token::pack(Owner::Outlet, generation, at as u32);
         if !outlet.connected {
-            if let Err(error) = link.finish_connect() {
-                outlet.link = None;
-                self.failed(at, crate::trouble::kind(&error), &error.to_string(), desk);
-                return;
+            match link.finish_connect() {
+                Ok(Connect::Done) => {}
+                Ok(Connect::Handshake(interest)) => {
+                    let _ = desk.poller.modify(link.fd(), token, interest);
+                    return;
+                }
+                Err(error) => {
+                    outlet.link = None;
+                    self.failed(at, crate::trouble::kind(&error), &error.to_string(), desk);
+                    return;
+                }
             }
             outlet.connected = true;
+            secure::count(link, &mut desk.record.counts);
+            let early = link.has_early();
             let _ = desk.poller.modify(link.fd(), token, Interest::Read);
             self.write(at, desk);
+            if early && self.outlets[at].generation == generation {
+                self.readable(at, desk);
+            }
             return;
         }
         if ready.writable && !outlet.out.is_empty() {

@@ -58,6 +58,9 @@ pub struct Arm {
     /// Time from connect to first response byte.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub connect: Option<Connect>,
+    /// How TLS was set up; absent without it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tls: Option<Tls>,
     /// What became of every intended delivery; absent in `observe`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivery: Option<Delivery>,
@@ -146,6 +149,15 @@ pub struct Connections {
     pub lost_by: BTreeMap<String, u64>,
 }
 
+/// TLS handshakes of an arm: those of clients, of their later connections, and of publishers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tls {
+    /// In full, with a key exchange and the proof of a certificate.
+    pub full: u64,
+    /// Taken up from an earlier session.
+    pub resumed: u64,
+}
+
 /// Connect times, µs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Connect {
@@ -160,6 +172,9 @@ pub struct Connect {
     /// TCP handshake alone.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<Latency>,
+    /// Until TLS has shaken hands; absent without TLS.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tls: Option<Latency>,
     /// Until subscribed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub subscribed: Option<Latency>,

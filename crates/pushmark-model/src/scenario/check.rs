@@ -30,6 +30,7 @@ pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
     let mut errors = Vec::new();
     top(scenario, &mut errors);
     target(scenario, &mut errors);
+    super::tls::check(&scenario.target, &mut errors);
     load(&scenario.load, &mut errors);
     super::pull::check(scenario, &mut errors);
     subscriptions(&scenario.subscriptions, scenario.load.connections, &mut errors);
@@ -169,7 +170,14 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
             );
         }
         if let Some(ready) = &process.ready {
-            compiler.url("target.process.ready", ready, false);
+            let url = compiler.url("target.process.ready", ready, false);
+            if url.is_some_and(|url| url.tls) {
+                compiler.errors.push(
+                    ScenarioError::at("target.process.ready", "whether a target is up is asked without TLS")
+                        .found(format!("{ready:?}"))
+                        .accepted("an http URL, or no `ready`: its port is then waited for"),
+                );
+            }
         }
     }
     if let Some(stamp) = &target.stamp

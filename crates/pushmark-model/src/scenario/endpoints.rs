@@ -110,7 +110,7 @@ impl Compiler<'_> {
         let subscribe = Subscribe {
             host: url.host,
             port: url.port,
-            tls: false,
+            tls: url.tls,
             path: url.path,
             headers,
             subprotocol: template.subprotocol.clone(),
@@ -160,7 +160,7 @@ impl Compiler<'_> {
             method: template.method.clone(),
             host: url.host,
             port: url.port,
-            tls: false,
+            tls: url.tls,
             path: url.path,
             headers,
             body,

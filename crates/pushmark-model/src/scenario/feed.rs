@@ -17,7 +17,7 @@ use crate::template::Template;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeedTemplate {
-    /// URL template (ws). It is opened once, for all channels.
+    /// URL template (ws or wss). It is opened once, for all channels.
     pub url: String,
     /// The text that publishes; must name `{message}`. Default: `{message}`.
     #[serde(default = "message")]
@@ -115,7 +115,7 @@ impl Compiler<'_> {
             method: "GET".to_owned(),
             host: url.host,
             port: url.port,
-            tls: false,
+            tls: url.tls,
             path: url.path,
             headers,
             body: text,

@@ -136,11 +136,11 @@ impl Compiler<'_> {
             return Err(());
         };
         let poll = self.subscribe("target.subscribe.poll", Transport::Poll, template).ok_or(())?;
-        if (&poll.host, poll.port) != (&push.host, push.port) {
+        if (&poll.host, poll.port, poll.tls) != (&push.host, push.port, push.tls) {
             self.errors.push(
                 ScenarioError::at("target.subscribe.poll.url", "a hybrid polls where it is pushed to")
                     .found(format!("{:?}", template.url))
-                    .accepted("the host and port of the push transport"),
+                    .accepted("the host and port of the push transport, and its TLS"),
             );
             return Err(());
         }

@@ -11,7 +11,7 @@ use super::target::SubscribeTemplate;
 use crate::draw::{Draw, Purpose};
 use crate::plan::{
     ArmPlan, Mode, Phases, Plan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions,
-    TargetStamp,
+    TargetStamp, Tls,
 };
 use crate::schedule::RampStep;
 use crate::stamp::NONCES;
@@ -25,6 +25,8 @@ pub struct Context<'c> {
     pub endpoints: &'c Endpoints,
     /// The table of `[target] clients`, if it names one.
     pub clients: Option<&'c ClientFields>,
+    /// What `[target.tls]` says, its files read; absent: as this machine trusts.
+    pub tls: Option<&'c Tls>,
     /// A number no other run has: the nonces of its stamps are drawn from it.
     pub run: u64,
 }
@@ -83,6 +85,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             }
         };
         let Ok(hybrid) = compiler.hybrid(endpoints, &subscribe) else { continue };
+        let secure = subscribe.tls || publish.as_ref().is_some_and(|publish| publish.tls);
         arms.push(ArmPlan {
             transport: *transport,
             hybrid,
@@ -91,6 +94,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             nonce: 0,
             seed: scenario.seed,
             publish: publish.clone(),
+            tls: secure.then(|| context.tls.cloned().unwrap_or_default()),
             subscribe,
             publisher: publisher.clone(),
             clients: context.clients.cloned(),
@@ -257,6 +261,7 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
         seed: scenario.seed,
         subscribe: nowhere(),
         publish: None,
+        tls: None,
         connections: load.connections,
         browsers: load.browsers,
         ramp,

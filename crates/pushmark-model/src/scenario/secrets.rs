@@ -96,10 +96,13 @@ impl Scenario {
         value
     }
 
-    /// A plan of this scenario for `run.json`: without secrets and without the clients' table.
+    /// A plan of this scenario for `run.json`: without secrets, the clients' table, certificates and keys.
     pub fn redacted_plan(&self, plan: &crate::plan::Plan) -> Value {
         let mut plan = plan.clone();
-        plan.arms.iter_mut().for_each(|arm| arm.clients = None);
+        for arm in &mut plan.arms {
+            arm.clients = None;
+            arm.tls = arm.tls.as_ref().map(crate::plan::Tls::without_files);
+        }
         let mut value = serde_json::to_value(plan).expect("a plan is plain data");
         self.secrets().redact_value(&mut value);
         value

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::feed::FeedTemplate;
 use super::plain::{self, Plain};
 use super::text_or_table::{FromText, TextOr, read_option};
+use super::tls::TlsSpec;
 use crate::transport::Transport;
 use crate::units::Nanos;
 
@@ -46,6 +47,9 @@ pub struct Target {
     /// Clients of Bayeux ask for the acknowledge extension, which promises order and redelivery. Default: false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub acknowledge: bool,
+    /// How `https` and `wss` URLs are met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsSpec>,
     /// How clients of each transport subscribe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<SubscribeSet>,
@@ -64,31 +68,31 @@ pub struct Target {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SubscribeSet {
-    /// Asked for the latest state on a fixed grid of instants (http).
+    /// Asked for the latest state on a fixed grid of instants (http or https).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub poll: Option<SubscribeTemplate>,
-    /// Asked, held until there is news, asked again at once (http).
+    /// Asked, held until there is news, asked again at once (http or https).
     #[serde(rename = "long-poll", skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub long_poll: Option<SubscribeTemplate>,
-    /// Bayeux over long polling (http).
+    /// Bayeux over long polling (http or https).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub bayeux: Option<SubscribeTemplate>,
-    /// One HTTP response without end (http).
+    /// One HTTP response without end (http or https).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub stream: Option<SubscribeTemplate>,
-    /// Server-Sent Events (http).
+    /// Server-Sent Events (http or https).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub sse: Option<SubscribeTemplate>,
-    /// WebSocket (ws).
+    /// WebSocket (ws or wss).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub websocket: Option<SubscribeTemplate>,
-    /// Bayeux over WebSocket (ws).
+    /// Bayeux over WebSocket (ws or wss).
     #[serde(
         rename = "bayeux-websocket",
         skip_serializing_if = "Option::is_none",
@@ -135,7 +139,7 @@ impl SubscribeSet {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeTemplate {
-    /// URL template: `http://HOST:PORT/PATH?channel={channel}`, `ws://…` for WebSocket.
+    /// URL template: `http://HOST:PORT/PATH?channel={channel}`, `ws://…` for WebSocket; `https` and `wss` over TLS.
     pub url: String,
     /// WebSocket subprotocol to offer. Default: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -206,7 +210,7 @@ pub struct PublishTemplate {
     /// Request method. Default: POST.
     #[serde(default = "post")]
     pub method: String,
-    /// URL template (http). May be left out beside `websocket`.
+    /// URL template (http or https). May be left out beside `websocket`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// Header lines, name to template, beside those of the target.

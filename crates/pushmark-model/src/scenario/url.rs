@@ -1,12 +1,12 @@
-//! URL templates of targets: `http://HOST:PORT/PATH`, `ws://…`, the path with places to fill in.
+//! URL templates of targets: `http://HOST:PORT/PATH`, `wss://…`, the path with places to fill in.
 
 use crate::template::{Template, TemplateError};
 
 /// A URL template, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetUrl {
-    /// `http` or `ws`.
-    pub scheme: &'static str,
+    /// `https` or `wss`.
+    pub tls: bool,
     /// Host, IPv6 without brackets.
     pub host: String,
     /// Port; absent where the URL says `{port}`: that of a server pushmark starts.
@@ -35,7 +35,7 @@ impl TargetUrl {
     /// Says which part is wrong and what is accepted.
     pub fn parse(text: &str, websocket: bool) -> Result<TargetUrl, UrlError> {
         let scheme_wanted = if websocket { "ws" } else { "http" };
-        let form = format!("{scheme_wanted}://HOST:PORT/PATH");
+        let form = format!("{scheme_wanted}://HOST:PORT/PATH, or {scheme_wanted}s://");
         let error = |message: &str, found: &str, accepted: &str| UrlError {
             message: message.to_owned(),
             found: format!("{found:?}"),
@@ -52,18 +52,14 @@ impl TargetUrl {
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(error("this is not a URL", text, &form));
         };
-        let scheme: &'static str = match scheme.to_ascii_lowercase().as_str() {
-            "http" => "http",
-            "ws" => "ws",
-            "https" | "wss" => {
-                return Err(UrlError {
-                    help: Some("measure the plain port behind the TLS end point".to_owned()),
-                    ..error("TLS is not supported yet", scheme, &form)
-                });
-            }
+        let (plain, tls) = match scheme.to_ascii_lowercase().as_str() {
+            "http" => ("http", false),
+            "https" => ("http", true),
+            "ws" => ("ws", false),
+            "wss" => ("ws", true),
             _ => return Err(error("this scheme is not spoken here", scheme, &form)),
         };
-        if scheme != scheme_wanted {
+        if plain != scheme_wanted {
             return Err(error("the scheme does not go with the transport", scheme, &form));
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
@@ -85,7 +81,7 @@ impl TargetUrl {
             return Err(error("the host cannot be a template", host, "a name or address"));
         }
         let port = match port {
-            None => Some(80),
+            None => Some(if tls { 443 } else { 80 }),
             Some("{port}") => None,
             Some(digits) => match digits.parse::<u16>() {
                 Ok(port) if port > 0 => Some(port),
@@ -94,7 +90,7 @@ impl TargetUrl {
         };
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let path = Template::parse(&path).map_err(|e| UrlError::from_template(&e))?;
-        Ok(TargetUrl { scheme, host: host.to_owned(), port, path })
+        Ok(TargetUrl { tls, host: host.to_owned(), port, path })
     }
 }
 
@@ -133,7 +129,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, host: &str, port: Option<u16>, path: &str) {
-        let url = TargetUrl::parse(text, text.starts_with("ws")).unwrap();
+        let url = TargetUrl::parse(text, text.to_ascii_lowercase().starts_with("ws")).unwrap();
         assert_eq!((url.host.as_str(), url.port, url.path.source()), (host, port, path), "{text}");
     }
 
@@ -150,6 +146,15 @@ mod tests {
         check("http://example.org?x=1", "example.org", Some(80), "/?x=1");
         check("ws://[::1]:81/ws", "::1", Some(81), "/ws");
         check("http://[fe80::1]/", "fe80::1", Some(80), "/");
+        check("https://example.org/x", "example.org", Some(443), "/x");
+        check("WSS://example.org:8443", "example.org", Some(8443), "/");
+    }
+
+    #[test]
+    fn the_scheme_says_whether_it_goes_over_tls() {
+        let tls = |text, websocket| TargetUrl::parse(text, websocket).unwrap().tls;
+        assert!(tls("https://h/", false) && tls("wss://h/", true));
+        assert!(!tls("http://h/", false) && !tls("ws://h/", true));
     }
 
     #[test]
@@ -172,8 +177,8 @@ mod tests {
             "http://h/a b",
             "http://h/\r\nx: y",
             "http://{client}/",
-            "https://h/",
             "ws://h/",
+            "wss://h/",
             "http://h/{chanel}",
         ] {
             assert!(TargetUrl::parse(text, false).is_err(), "{text}");

@@ -174,6 +174,11 @@ fn start(registry: &Registry, row: &Server, args: &CheckArgs) -> anyhow::Result<
 
 fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Result<(Subject, Running)> {
     let plan = loaded.plan(0).map_err(usage)?;
+    if plan.arms.iter().any(|arm| arm.tls.is_some()) {
+        let text =
+            "check does not speak TLS yet: give it the plain port behind, or `pushmark run` it, which does";
+        return Err(Ending::error(Exit::Usage, text.to_owned()));
+    }
     let target = Target::new(loaded, registry)?;
     let first = plan.arms.first().context("a scenario has a transport")?;
     let up = target.bring_up(first, &[]).map_err(unreachable)?;

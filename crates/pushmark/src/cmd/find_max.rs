@@ -11,6 +11,7 @@ use pushmark_model::units::{Nanos, PerSecond, parse_share};
 use super::measuring::MeasuringArgs;
 use super::output::{Format, print};
 use super::run::usage;
+use super::secure::TlsArgs;
 use crate::exit::{Ending, Exit};
 use crate::find_max::{self, Ask};
 use crate::progress::Progress;
@@ -71,6 +72,9 @@ pub struct FindMaxArgs {
     /// What every command that measures has
     #[command(flatten)]
     pub measuring: MeasuringArgs,
+    /// How a target is met over TLS
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// What a search raises.
@@ -132,6 +136,7 @@ fn ask(args: &FindMaxArgs, registry: &Registry) -> anyhow::Result<Ask> {
     if let Some(duration) = &args.duration {
         overrides.push(Override::flag("-d", "load.duration", duration));
     }
+    overrides.extend(args.tls.overrides("target.tls"));
     for text in &args.sets {
         overrides.push(
             Override::set(text)

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::measuring::MeasuringArgs;
 use super::run::{self, RunArgs};
+use super::secure::TlsArgs;
 use crate::exit::Exit;
 
 /// Flags of `flood`.
@@ -41,6 +42,9 @@ pub struct FloodArgs {
     /// What every command that measures has
     #[command(flatten)]
     pub measuring: MeasuringArgs,
+    /// How a target is met over TLS
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Floods, prints what was met, writes the report: a run like any other, of a scenario with a
@@ -63,6 +67,7 @@ pub fn run(args: &FloodArgs) -> anyhow::Result<Exit> {
         repeat: args.repeat.clone(),
         output: args.output.clone(),
         measuring: args.measuring.clone(),
+        tls: args.tls.clone(),
         flood: Some(flags.collect()),
         ..RunArgs::default()
     })

@@ -15,6 +15,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod secure;
 pub mod selftest;
 pub mod serve;
 pub mod servers;

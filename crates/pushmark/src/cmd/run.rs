@@ -9,6 +9,7 @@ use pushmark_model::transport::Transport;
 
 use super::measuring::MeasuringArgs;
 use super::output::{complain, print};
+use super::secure::TlsArgs;
 use crate::exit::{Ending, Exit};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
@@ -76,6 +77,9 @@ pub struct RunArgs {
     /// What every command that measures has
     #[command(flatten)]
     pub measuring: MeasuringArgs,
+    /// How a target is met over TLS
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// The crowd is a flood: its flags, keys and values (`pushmark flood`)
     #[arg(skip)]
     pub flood: Option<Vec<(&'static str, &'static str, String)>>,
@@ -189,6 +193,7 @@ fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
         }
         overrides.push(Override::flag("--source-ip", "load.source_ips", &list(&mut addresses.into_iter())));
     }
+    overrides.extend(args.tls.overrides("target.tls"));
     for text in &args.sets {
         overrides.push(
             Override::set(text)

@@ -11,6 +11,7 @@ use super::measuring::MeasuringArgs;
 use super::output::{Format, print};
 use super::report::shown_suite;
 use super::run::usage;
+use super::secure::TlsArgs;
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
 use crate::server::registry::Registry;
@@ -49,6 +50,9 @@ pub struct SuiteArgs {
     /// What every command that measures has
     #[command(flatten)]
     pub measuring: MeasuringArgs,
+    /// How a target is met over TLS
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Reads the suite; runs it, or says what it would run.
@@ -99,6 +103,7 @@ fn wishes(args: &SuiteArgs) -> anyhow::Result<Wishes> {
     for (flag, key, value) in [("--seed", "seed", &args.seed), ("--repeat", "repeat", &args.repeat)] {
         overrides.extend(value.as_ref().map(|value| Override::flag(flag, key, value)));
     }
+    overrides.extend(args.tls.overrides("scenario.target.tls"));
     let share = |flag: &str, given: &Option<String>| match given {
         None => Ok(1.0),
         Some(text) => Scale::share(text).ok_or_else(|| {

@@ -7,7 +7,7 @@ use pushmark_model::plan::{Mode, Over, Phases};
 use pushmark_model::record::{Counts, HEAT_ROWS};
 use pushmark_model::run::{
     Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Heat, LongPoll, Observed, Phase, Poll, Published,
-    Window, Wire,
+    Tls, Window, Wire,
 };
 use pushmark_model::transport::Transport;
 
@@ -39,9 +39,16 @@ impl Gathered {
             p99_us: all.quantile(0.99)?.max(0) as u64,
             max_us: all.extremes()?.1.max(0) as u64,
             tcp: present(&times.connect_tcp),
+            tls: present(&times.connect_tls),
             subscribed: present(&times.connect_subscribed),
             first_message: present(&times.connect_first_message),
         })
+    }
+
+    /// How TLS was set up; `None` where nothing went over it.
+    pub fn tls(&self) -> Option<Tls> {
+        let counts = &self.total.counts;
+        self.plan.tls.as_ref().map(|_| Tls { full: counts.tls_full, resumed: counts.tls_resumed })
     }
 
     /// What became of every intended delivery. `unpublished` is how many publications of the

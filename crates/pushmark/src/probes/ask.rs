@@ -23,6 +23,9 @@ pub(super) fn refusal(plan: &ArmPlan) -> Option<String> {
     if plan.transport == Transport::Poll && (plan.poll.adaptive.is_some() || plan.poll.jitter > 0.0) {
         return Some("the page polls at a fixed interval".to_owned());
     }
+    if plan.tls.is_some() {
+        return Some("a page would need the target's certificate in its browser's own store".to_owned());
+    }
     None
 }
 

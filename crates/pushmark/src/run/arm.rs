@@ -264,8 +264,11 @@ fn logs_of(plan: &ArmPlan, logs: Vec<KeptFile>) -> Vec<KeptFile> {
 fn nobody_comes(plan: &ArmPlan, gathered: &Gathered, place: Place) -> bool {
     let total = gathered.total();
     let failed: u64 = total.failed.values().sum();
-    let down =
-        total.failed.keys().all(|kind| matches!(&**kind, "refused" | "unreachable" | "timeout_connect"));
+    let down = |kind: &str| {
+        matches!(kind, "refused" | "unreachable" | "timeout_connect" | "timeout_tls")
+            || kind.starts_with("tls_")
+    };
+    let down = total.failed.keys().all(|kind| down(kind));
     total.counts.opened == 0
         && failed >= plan.connections
         && plan.reconnect == Reconnect::None
@@ -354,6 +357,7 @@ fn figures_of(
         subscribed_by: gathered.total().subscribed_by.name().to_owned(),
         connections: gathered.connections(),
         connect: gathered.connect(),
+        tls: gathered.tls(),
         delivery: gathered.delivery(unpublished),
         observed: gathered.observed(),
         poll: gathered.poll(),

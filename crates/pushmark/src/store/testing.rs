@@ -35,6 +35,7 @@ pub(crate) fn run(id: &str) -> Run {
         hybrid: None,
         long_poll: None,
         bayeux: None,
+        tls: None,
         published: Some(Published::default()),
         server: Some(Server { cpu_us: 40_000, ..Server::default() }),
         generator: Generator::default(),

@@ -35,6 +35,7 @@ fn arm() -> Arm {
         hybrid: None,
         long_poll: None,
         bayeux: None,
+        tls: None,
         published: Some(Published {
             lag: latency(100),
             asked_per_s: 100.0,

@@ -153,6 +153,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             lost_by: if unserved > 0 { BTreeMap::from([("reset".to_string(), 26)]) } else { BTreeMap::new() },
             ..Connections::default()
         },
+        tls: None,
         connect: Some(Connect {
             count: CLIENTS,
             p50_us: (410.0 * factor) as u64,
@@ -161,6 +162,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             tcp: Some(lag(60.0, 0.3, CLIENTS)),
             subscribed: Some(lag(520.0, 0.5, CLIENTS)),
             first_message: None,
+            tls: None,
         }),
         delivery: Some(Delivery {
             intended,

@@ -1,0 +1,75 @@
+//! `[target.tls]`: how a target is met over TLS, and what of it cannot be.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::ScenarioError;
+use super::target::Target;
+
+/// How `https` and `wss` targets are met. Without it: by the authorities this machine trusts, and without a certificate of our own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsSpec {
+    /// Believe any certificate. Default: false.
+    pub insecure: bool,
+    /// Whether a client that comes back takes up the session it had, where the target allows. Default: true.
+    pub resumption: bool,
+    /// A PEM file of the authorities to believe, its path relative to the scenario. Default: those this machine trusts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// A PEM file of the clients' certificate, with what leads to its authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cert: Option<String>,
+    /// A PEM file of that certificate's private key. It is not written to results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+impl Default for TlsSpec {
+    fn default() -> TlsSpec {
+        TlsSpec { insecure: false, resumption: true, ca: None, cert: None, key: None }
+    }
+}
+
+/// What the keys alone show to be wrong.
+pub(super) fn check(target: &Target, errors: &mut Vec<ScenarioError>) {
+    let Some(tls) = &target.tls else { return };
+    if !is_used(target) {
+        errors.push(
+            ScenarioError::at("target.tls", "nothing of this target goes over TLS")
+                .found("no https or wss in its URLs")
+                .accepted("https://… or wss://… under [target.subscribe] and [target.publish]"),
+        );
+    }
+    for (given, missing) in [("cert", "key"), ("key", "cert")] {
+        let is_there = |key| if key == "cert" { tls.cert.is_some() } else { tls.key.is_some() };
+        if is_there(given) && !is_there(missing) {
+            errors.push(
+                ScenarioError::at(format!("target.tls.{given}"), format!("`{given}` needs its `{missing}`"))
+                    .found(format!("`{given}` alone"))
+                    .accepted("both cert and key (--cert and --key), or none"),
+            );
+        }
+    }
+    if let (true, Some(ca)) = (tls.insecure, &tls.ca) {
+        errors.push(
+            ScenarioError::at("target.tls.ca", "who believes any certificate needs no authority")
+                .found(format!("{ca:?}, and insecure = true"))
+                .accepted("either ca (--ca), or insecure (--insecure)"),
+        );
+    }
+}
+
+/// Whether any of its URLs goes over TLS. Those of reference servers do not.
+fn is_used(target: &Target) -> bool {
+    let subscribe = target.subscribe.iter();
+    let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
+    let published = target.publish.iter();
+    let mut urls = subscribed.map(|template| &template.url).chain(published.clone().map(|p| &p.url));
+    let mut feeds = published.filter_map(|p| p.websocket.as_ref()).map(|feed| &feed.url);
+    let secure = |url: &String| {
+        let scheme = url.split("://").next().unwrap_or_default();
+        scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("wss")
+    };
+    urls.any(secure) || feeds.any(secure)
+}
