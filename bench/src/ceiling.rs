@@ -93,5 +93,6 @@ fn ask(args: &Args, transport: Transport) -> Ask {
         stamp_sample: 0,
         batch_ns: 0,
         poller: Poller::Epoll,
+        tls: false,
     }
 }

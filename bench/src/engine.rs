@@ -111,6 +111,9 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
                 stamp_sample: row.stamp_sample,
                 batch_ns: row.batch_ns,
                 poller: row.poller,
+                stamp_sample,
+                batch_ns,
+                tls: false,
             };
             let m = run::measure(common, row.receiver, &ask, &[])?;
             eprintln!(

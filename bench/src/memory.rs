@@ -78,6 +78,7 @@ fn rss(common: &Common, transport: Transport, connections: u64) -> anyhow::Resul
         stamp_sample: 0,
         batch_ns: 0,
         poller: Poller::Epoll,
+        tls: false,
     };
     // Between two records: at whole seconds one is handed over, and both are in memory.
     let quiet_ns = plan::arm(&ask).phases.measure_end_ns() + 500_000_000;

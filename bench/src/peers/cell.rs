@@ -123,6 +123,8 @@ impl Cell {
             stamp_sample: 0,
             batch_ns: ours.batch_ns,
             poller: ours.poller,
+            batch_ns: 0,
+            tls: false,
         };
         let log = tempfile::NamedTempFile::new()?;
         let m = run::measure_with(common, ours.receiver, &ask, &[], Some(log.path()))?;

@@ -4,6 +4,7 @@
 
 pub mod http;
 pub mod keys;
+pub mod terminator;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -1,0 +1,171 @@
+//! Over TLS, which nginx ends: every transport, whom we believe, who we are, who comes back.
+
+mod tool;
+
+use std::net::TcpListener;
+
+use tool::terminator::{Authority, Terminator, nginx};
+use tool::{LOAD, Tool, arms, number, whole};
+
+/// A target behind nginx; it is only listened to without `publish`.
+fn scenario(port: u16, publish: bool, tls: &str) -> String {
+    let publish = if publish {
+        format!(
+            "[target.publish]\nurl = \"https://localhost:{port}/publish?channel={{channel}}\"\n[publisher]\nrate = \"50/s\"\n"
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "[target.subscribe]\n\
+         poll = {{ url = \"https://localhost:{port}/poll?channel={{channel}}&since={{cursor}}\", cursor = \"header:pushmark-cursor\", resumes = true }}\n\
+         long-poll = {{ url = \"https://localhost:{port}/long-poll?channel={{channel}}&hold={{hold_ms}}&since={{cursor}}\", cursor = \"header:pushmark-cursor\" }}\n\
+         stream = \"https://localhost:{port}/stream?channel={{channel}}\"\n\
+         sse = \"https://localhost:{port}/sse?channel={{channel}}\"\n\
+         websocket = \"wss://localhost:{port}/ws?channel={{channel}}\"\n\
+         bayeux = {{ url = \"https://localhost:{port}/cometd\", channel = \"/{{channel}}\" }}\n\
+         bayeux-websocket = {{ url = \"wss://localhost:{port}/cometd\", channel = \"/{{channel}}\" }}\n\
+         {tls}{LOAD}poll_interval = \"200ms\"\n{publish}"
+    )
+}
+
+const ALL: &str =
+    "transports=[\"poll\",\"long-poll\",\"stream\",\"sse\",\"websocket\",\"bayeux\",\"bayeux-websocket\"]";
+
+const BELIEVED: &str = "[target.tls]\nca = \"authority.pem\"\n";
+
+#[test]
+fn every_transport_delivers_everything() {
+    if !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    let target = Terminator::start(&tool, &[], "");
+    let run = tool.measure(&scenario(target.port, true, BELIEVED), &["--set", ALL]);
+    assert_eq!(arms(&run).len(), 7);
+    for arm in arms(&run) {
+        whole(arm);
+        assert_eq!(number(arm, "/delivery/intended"), 400.0);
+        assert_eq!(number(arm, "/connect/tls/count"), 8.0, "{}", arm["connect"]);
+        let (tcp, tls) = (number(arm, "/connect/tcp/p50_us"), number(arm, "/connect/tls/p50_us"));
+        assert!(tls > tcp, "{} {tcp} {tls}", arm["transport"]);
+        // The crowd comes for the first time; the publisher's pool takes up what it was given.
+        assert!(number(arm, "/tls/full") >= 8.0, "{}", arm["tls"]);
+    }
+    assert!(!tool.all_text("out").contains("-----BEGIN"), "no certificate is written into a result");
+}
+
+#[test]
+fn peers_and_feeds_publish_over_tls_from_agents_too() {
+    if !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    let target = Terminator::start(&tool, &[], "");
+    let text = scenario(target.port, true, BELIEVED).replace(
+        "[publisher]\n",
+        &format!("websocket = {{ url = \"wss://localhost:{}/ws\", text = \"publish {{channel}}\\n{{message}}\" }}\n[publisher]\nover = \"websocket\"\nconnections = 2\n", target.port),
+    );
+    // An agent sees no file of the scenario: what it needs comes in its plan.
+    let run = tool.measure(&text, &["--agents", "1", "-t", "sse", "--stamp-sample", "1"]);
+    let arm = &arms(&run)[0];
+    whole(arm);
+    assert!(number(arm, "/delivery/read_lag_stamped/count") > 0.0, "the kernel stamps ciphertext as well");
+
+    let tool = Tool::new();
+    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    let target = Terminator::start(&tool, &[], "");
+    let text = scenario(target.port, false, BELIEVED) + "[publisher]\nmode = \"peer\"\nrate = \"20/s\"\n";
+    let run = tool.measure(&text, &["-t", "bayeux,bayeux-websocket", "--threads", "1"]);
+    arms(&run).iter().for_each(whole);
+}
+
+#[test]
+fn who_is_not_believed_is_told_and_insecure_believes_anybody() {
+    if !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    Authority::new(&tool, "stranger");
+    let target = Terminator::start(&tool, &[], "");
+    tool.write("plain.toml", &scenario(target.port, true, ""));
+    for more in [&[][..], &["--ca", "stranger.pem"]] {
+        let arguments = [&["run", "plain.toml", "-t", "sse,websocket", "-q"], more].concat();
+        let ended = tool.run(&arguments).expect(3);
+        ended.says(&["8 of 8: tls_certificate", "unknown issuer", "--ca", "--insecure"]);
+    }
+    for (at, more) in [&["--insecure"][..], &["--ca", "authority.pem"]].into_iter().enumerate() {
+        let folder = format!("out{at}");
+        let arguments = [&["run", "plain.toml", "-t", "sse,websocket", "-q", "-o", &folder], more].concat();
+        assert!(matches!(tool.run(&arguments).code, 0 | 6));
+        arms(&tool.run_json(&folder)).iter().for_each(whole);
+    }
+}
+
+#[test]
+fn a_target_that_asks_who_comes_gets_the_clients_certificate() {
+    if !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    let authority = Authority::new(&tool, "authority");
+    authority.vouch(&tool, "localhost");
+    authority.vouch(&tool, "client");
+    let asks =
+        format!("ssl_client_certificate {};\nssl_verify_client on;", tool.path("authority.pem").display());
+    let target = Terminator::start(&tool, &[], &asks);
+    let text = scenario(target.port, true, BELIEVED);
+    tool.write("nobody.toml", &text);
+    // nginx shakes hands first and refuses the request then.
+    let ended = tool.run(&["run", "nobody.toml", "-t", "sse", "-q"]).expect(3);
+    ended.says(&["status_4xx", "400"]);
+    let run = tool.measure(&text, &["-t", "sse,bayeux", "--cert", "client.pem", "--key", "client.key"]);
+    arms(&run).iter().for_each(whole);
+    let ended = tool.run(&["run", "nobody.toml", "--cert", "client.pem", "--key", "localhost.key"]).expect(2);
+    ended.says(&["--key", "the key is not that of the"]);
+}
+
+#[test]
+fn who_comes_back_takes_up_the_session_unless_told_not_to() {
+    if !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    let target = Terminator::start(&tool, &[], "");
+    let text = scenario(target.port, false, BELIEVED);
+    // Each poll is a connection of its own.
+    let more = ["-t", "poll", "-d", "2s", "--threads", "1", "--set", "load.keep_alive=false"];
+    let run = tool.measure(&text, &more);
+    let tls = &arms(&run)[0]["tls"];
+    assert_eq!(number(tls, "/full"), 8.0, "each client once: {tls}");
+    assert!(number(tls, "/resumed") >= 8.0, "{tls}");
+    std::fs::remove_dir_all(tool.path("out")).expect("it is there");
+    let run = tool.measure(&text, &[&more[..], &["--set", "target.tls.resumption=false"]].concat());
+    let tls = &arms(&run)[0]["tls"];
+    assert_eq!(number(tls, "/resumed"), 0.0, "{tls}");
+    assert!(number(tls, "/full") >= 16.0, "{tls}");
+}
+
+#[test]
+fn a_handshake_without_an_answer_ends_in_time() {
+    // The kernel accepts for it; nobody ever answers.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("wss://127.0.0.1:{}/ws", silent.local_addr().expect("its address").port());
+    let tool = Tool::new();
+    let ended = tool.run(&["run", &url, "-q", "--set", "load.connect_timeout=300ms"]).expect(3);
+    ended.says(&["10 of 10: timeout_tls"]);
+}
+
+#[test]
+fn what_has_no_tls_yet_says_so() {
+    let tool = Tool::new();
+    tool.write("s.toml", "[target.subscribe]\nsse = \"https://localhost:1/sse\"\n[target.publish]\nurl = \"https://localhost:1/p\"\n");
+    tool.run(&["check", "s.toml"]).expect(2).says(&["check does not speak TLS yet"]);
+    tool.run(&["run", "--insecure", "-q"])
+        .expect(2)
+        .says(&["--insecure", "nothing of this target goes over TLS"]);
+}
