@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Leave the rows with kernel stamps out
     #[arg(long)]
     no_stamps: bool,
+    /// One more row, over TLS that nginx ends
+    #[arg(long)]
+    tls: bool,
 }
 
 /// A receiver, and how it is asked to work.
@@ -48,17 +51,26 @@ struct Row {
     /// How long arrivals gather.
     batch_ns: u64,
     poller: Poller,
+    /// Over TLS, which nginx ends.
+    tls: bool,
 }
 
 impl Row {
-    const FLOOR: Row =
-        Row { name: "floor", receiver: Receiver::Floor, stamp_sample: 0, batch_ns: 0, poller: Poller::Epoll };
+    const FLOOR: Row = Row {
+        name: "floor",
+        receiver: Receiver::Floor,
+        stamp_sample: 0,
+        batch_ns: 0,
+        poller: Poller::Epoll,
+        tls: false,
+    };
     const DRIVER: Row = Row { name: "driver, full accounting", receiver: Receiver::Driver, ..Row::FLOOR };
     const BATCHES: Row = Row { name: "driver, batches of 1 ms", batch_ns: 1_000_000, ..Row::DRIVER };
     const STAMPS: [Row; 2] = [
         Row { name: "driver, stamps on 1 in 64", stamp_sample: 64, ..Row::DRIVER },
         Row { name: "driver, stamps on all", stamp_sample: 1, ..Row::DRIVER },
     ];
+    const OVER_TLS: Row = Row { name: "driver, over TLS", tls: true, ..Row::DRIVER };
     const RING: [Row; 2] = [
         Row { name: "driver, io_uring", poller: Poller::IoUring, ..Row::DRIVER },
         Row { name: "driver, io_uring, batches of 1 ms", poller: Poller::IoUring, ..Row::BATCHES },
@@ -74,6 +86,9 @@ impl Args {
         }
         if !self.no_stamps {
             rows.extend(Row::STAMPS);
+        }
+        if self.tls {
+            rows.push(Row::OVER_TLS);
         }
         rows
     }
@@ -113,7 +128,7 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
                 poller: row.poller,
                 stamp_sample,
                 batch_ns,
-                tls: false,
+                tls: row.tls,
             };
             let m = run::measure(common, row.receiver, &ask, &[])?;
             eprintln!(

@@ -5,7 +5,7 @@
 //! | `engine.rs`, `memory.rs`, `connect.rs`, `ceiling.rs` | a question each, and the figure to reach |
 //! | `peers/` | the same work done by other tools |
 //! | `plan.rs` | the arms they ask about |
-//! | `run.rs`, `server.rs` | one measurement: a fresh server, a fresh receiver |
+//! | `run.rs`, `server.rs`, `terminator.rs` | one measurement: a fresh server, TLS before it, a fresh receiver |
 //! | `receive.rs`, `driver.rs`, `floor.rs` | the receivers, as child processes |
 //! | `watch.rs`, `usage.rs`, `machine.rs` | CPU time, memory, steal; where it was measured |
 //! | `median.rs`, `table.rs` | from numbers to what is printed |
@@ -24,6 +24,7 @@ mod receive;
 mod run;
 mod server;
 mod table;
+mod terminator;
 mod usage;
 mod watch;
 

@@ -14,6 +14,7 @@ use crate::driver::Accounts;
 use crate::plan::{self, Ask};
 use crate::receive::{Order, Outcome, Receiver};
 use crate::server::{Server, spawn_on};
+use crate::terminator::Terminator;
 use crate::watch::Look;
 
 /// Flags of every question.
@@ -114,6 +115,8 @@ pub(crate) fn measure_with(
 ) -> anyhow::Result<Measured> {
     let arm = plan::arm(ask);
     let server = Server::start_with(&common.pushmark()?, common.server_cpu, truth)?;
+    let terminator = ask.tls.then(|| Terminator::start(server.address, common.server_cpu)).transpose()?;
+    let subscribe_to = terminator.as_ref().map_or(server.address, |terminator| terminator.address);
     let mut command = common.receiver()?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = spawn_on(command, common.receiver_cpu).context("starting the receiver")?;
@@ -131,7 +134,7 @@ pub(crate) fn measure_with(
             shard: 0,
             shards: 1,
             start_ns,
-            subscribe_to: server.address,
+            subscribe_to,
             half: None,
             publish_to: None,
             port: server.address.port(),
