@@ -91,7 +91,10 @@ fn rss(common: &Common, args: &Args, transport: Transport, connections: u64) -> 
     let quiet_ns = plan::arm(&ask).phases.measure_end_ns() + 500_000_000;
     let m = run::measure(common, Receiver::Driver, &ask, &[quiet_ns])?;
     let rss_bytes = m.looks[2].rss_bytes;
-    let stood = m.accounts.map_or(0, |a| a.connected);
+    let stood = m.accounts.as_ref().map_or(0, |a| a.connected);
+    if let Some(accounts) = m.accounts.filter(|a| a.failed + a.lost > 0) {
+        eprintln!("{} failed, {} lost: {:?}", accounts.failed, accounts.lost, accounts.troubles);
+    }
     eprintln!("{transport}, {connections} connections: {} KiB, {stood} connected", rss_bytes / 1024);
     Ok((rss_bytes, stood))
 }

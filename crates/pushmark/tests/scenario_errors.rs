@@ -1099,7 +1099,28 @@ server = "builtin"
 [target.tls]
 cert = "client.pem""#,
         &[]
-    ), @"");
+    ), @r##"
+    $ pushmark run
+      × nothing of this target goes over TLS
+       ╭─[s.toml:3:9]
+     2 │ server = "builtin"
+     3 │ [target.tls]
+       ·         ─┬─
+       ·          ╰── found no https or wss in its URLs
+     4 │ cert = "client.pem"
+       ╰────
+      help: accepted: https://… or wss://… under [target.subscribe] and
+            [target.publish]
+
+      × `cert` needs its `key`
+       ╭─[s.toml:4:8]
+     3 │ [target.tls]
+     4 │ cert = "client.pem"
+       ·        ──────┬─────
+       ·              ╰── found `cert` alone
+       ╰────
+      help: accepted: both cert and key (--cert and --key), or none
+    "##);
 }
 
 #[test]
@@ -1111,7 +1132,17 @@ websocket = { url = "wss://h/ws" }
 insecure = true
 ca = "ca.pem""#,
         &[]
-    ), @"");
+    ), @r##"
+    $ pushmark run
+      × who believes any certificate needs no authority
+       ╭─[s.toml:5:6]
+     4 │ insecure = true
+     5 │ ca = "ca.pem"
+       ·      ────┬───
+       ·          ╰── found "ca.pem", and insecure = true
+       ╰────
+      help: accepted: either ca (--ca), or insecure (--insecure)
+    "##);
 }
 
 #[test]
@@ -1123,14 +1154,34 @@ sse = "https://h/sse"
 ca = "no-such-file.pem"
 resumptoin = false"#,
         &[]
-    ), @"");
+    ), @r##"
+    $ pushmark run
+      × unknown key `resumptoin` in [target.tls]
+       ╭─[s.toml:5:1]
+     4 │ ca = "no-such-file.pem"
+     5 │ resumptoin = false
+       · ─────┬────
+       ·      ╰── did you mean `resumption`?
+       ╰────
+      help: accepted: insecure, resumption, ca, cert, key
+    "##);
     insta::assert_snapshot!(shown(
         br#"[target.subscribe]
 sse = "https://h/sse"
 [target.tls]
 ca = "no-such-file.pem""#,
         &[]
-    ), @"");
+    ), @r##"
+    $ pushmark run
+      × the file cannot be read: No such file or directory (os error 2)
+       ╭─[s.toml:4:6]
+     3 │ [target.tls]
+     4 │ ca = "no-such-file.pem"
+       ·      ─────────┬────────
+       ·               ╰── found "no-such-file.pem"
+       ╰────
+      help: accepted: a PEM file
+    "##);
 }
 
 #[test]
@@ -1142,7 +1193,18 @@ sse = "https://127.0.0.1:{port}/sse"
 start = ["./server"]
 ready = "https://127.0.0.1:{port}/health""#,
         &[]
-    ), @"");
+    ), @r##"
+    $ pushmark run
+      × whether a target is up is asked without TLS
+       ╭─[s.toml:5:9]
+     4 │ start = ["./server"]
+     5 │ ready = "https://127.0.0.1:{port}/health"
+       ·         ────────────────┬────────────────
+       ·                         ╰── found "https://127.0.0.1:{port}/health"
+       ╰────
+      help: accepted: an http URL, or no `ready`: its port is then waited
+            for
+    "##);
 }
 
 #[test]

@@ -102,6 +102,11 @@ impl Shard {
 
     /// TCP stands, or TLS has come further.
     fn connecting(&mut self, index: u32) {
+        if self.is_handshaking(index) {
+            // A handshake takes longer than a read: no publication waits for two of them.
+            self.now_ns = Clock::now();
+            self.publish_due(self.now_ns);
+        }
         let conn = &mut self.crowd[index as usize];
         let (token, stamped, arrivals) = (conn.token(index), conn.is_stamped(), conn.arrivals());
         let link = conn.line.link.as_mut().expect("connecting");
@@ -119,7 +124,7 @@ impl Shard {
         });
         let first = conn.lane == Lane::Connect && !conn.ever_subscribed;
         let (times, counts) = (&mut self.accounting.record.times, &mut self.accounting.record.counts);
-        if first && tcp_is_new {
+        if first && tcp_is_new && (readied.is_ok() || link.is_handshaking()) {
             times.connect_tcp.record_ns(conn.due_ns, self.now_ns);
         }
         match readied {

@@ -9,6 +9,8 @@ use crate::progress::grouped;
 const SOCKET_BYTES: u64 = 4_813;
 /// Our own memory for a connection.
 const CONNECTION_BYTES: u64 = 1_024;
+/// And for its TLS: keys, the target's certificates, a ticket (6.4 KiB, measured).
+const TLS_BYTES: u64 = 6_656;
 /// Share of the available memory that a crowd may take; the server needs the rest.
 const MEMORY_FILL: f64 = 0.8;
 
@@ -193,7 +195,7 @@ fn tcp_memory(need: &Need, machine: &Machine) -> Option<Finding> {
 }
 
 fn connection_bytes(need: &Need) -> u64 {
-    SOCKET_BYTES * need.ends() + CONNECTION_BYTES
+    SOCKET_BYTES * need.ends() + CONNECTION_BYTES + if need.tls { TLS_BYTES } else { 0 }
 }
 
 fn memory(need: &Need, machine: &Machine) -> Finding {

@@ -25,6 +25,8 @@ pub struct Need {
     pub same_host: bool,
     /// Where the crowd connects to; absent for a name that is not an address.
     pub target: Option<IpAddr>,
+    /// They go over TLS.
+    pub tls: bool,
     /// Source addresses given by the plan; empty: ours to choose.
     pub sources: u64,
     /// Shards the crowd is dealt to, where the scenario says how many; each has a table of open
@@ -46,6 +48,7 @@ impl Need {
             renewed_per_s: most(renewed_per_s),
             ramp_per_s: most(ramp_per_s),
             same_host,
+            tls: arms.iter().any(|a| a.tls.is_some()),
             target: arms.iter().find_map(|a| address(&a.subscribe.host)),
             sources: arms.iter().map(|a| a.sources.len() as u64).max().unwrap_or(0),
             shards: None,
@@ -61,6 +64,7 @@ impl Need {
             renewed_per_s: 0.0,
             ramp_per_s: 500.0,
             same_host: true,
+            tls: false,
             target: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             sources: 0,
             shards: None,

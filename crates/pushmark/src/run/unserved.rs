@@ -23,7 +23,8 @@ pub fn nobody_came(arms: &[Unserved<'_>]) -> String {
         let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
         let port = to.port.map_or("{port}".to_owned(), |port| port.to_string());
         text.push_str(&format!("\n  {}", plan.transport));
-        text.push_str(&format!("\n    sent    GET {} HTTP/1.1 to {host}:{port}", to.path.source()));
+        let over = if to.tls { " over TLS" } else { "" };
+        text.push_str(&format!("\n    sent    GET {} HTTP/1.1 to {host}:{port}{over}", to.path.source()));
         for (kind, n) in *failed {
             text.push_str(&format!("\n    failed  {n} of {}: {kind}", plan.connections));
         }
