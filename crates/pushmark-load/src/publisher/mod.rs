@@ -46,7 +46,7 @@ pub(crate) struct Desk<'d> {
 /// Who publishes.
 #[derive(Debug)]
 pub(crate) enum Publisher {
-    Post(Pool),
+    Post(Box<Pool>),
     Feed(Box<Feed>),
 }
 
@@ -70,7 +70,7 @@ impl Publisher {
             Some(over @ Over::WebSocket { .. }) => {
                 Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, way, shards, press)))
             }
-            _ => Publisher::Post(Pool::new(arm, plan, way, shards, press)),
+            _ => Publisher::Post(Box::new(Pool::new(arm, plan, way, shards, press))),
         }
     }
 
