@@ -123,7 +123,6 @@ impl Cell {
             stamp_sample: 0,
             batch_ns: ours.batch_ns,
             poller: ours.poller,
-            batch_ns: 0,
             tls: false,
         };
         let log = tempfile::NamedTempFile::new()?;
