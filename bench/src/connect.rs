@@ -10,7 +10,7 @@ use crate::receive::Receiver;
 use crate::run::{self, Common};
 use crate::table::Table;
 
-const RATE_MIN: f64 = 10_000.0;
+const RATE_MIN: f64 = 20_000.0;
 
 /// Flags of `connect`.
 #[derive(ClapArgs, Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 60)]
     hold: u64,
     /// Connections begun a second
-    #[arg(long, default_value_t = 12_500.0)]
+    #[arg(long, default_value_t = 25_000.0)]
     rate: f64,
     /// Times each is measured
     #[arg(long, default_value_t = 1)]

@@ -11,7 +11,12 @@ use crate::run::{self, Common, Measured};
 use crate::table::Table;
 
 /// What a delivery may cost, in floors.
-const RATIO_MAX: f64 = 1.5;
+const RATIO_MAX: f64 = 1.2;
+/// Of the cores' time that the hypervisor may take while that is judged.
+const STEAL_MAX: f64 = 0.02;
+/// So many times the rounds that were asked for are made again where it took more.
+const DISTURBED_MAX: usize = 2;
+
 /// Flags of `engine`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Args {
@@ -78,7 +83,7 @@ impl Row {
 }
 
 impl Args {
-    /// In the order of the table; a round begins with another each time.
+    /// In the order of the table.
     fn receivers(&self) -> Vec<Row> {
         let mut rows = vec![Row::FLOOR, Row::DRIVER, Row::BATCHES];
         if self.io_uring {
@@ -110,29 +115,18 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
 fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Table> {
     let receivers = args.receivers();
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); receivers.len()];
-    for round in 0..args.pairs {
-        for turn in 0..receivers.len() {
-            let at = (turn + round) % receivers.len();
+    let (mut rounds, mut disturbed) = (0, 0);
+    while measured[0].len() < args.pairs {
+        // A round begins with another receiver each time.
+        let first = rounds;
+        rounds += 1;
+        let mut round: Vec<(usize, Measured)> = Vec::new();
+        for at in (0..receivers.len()).map(|turn| (turn + first) % receivers.len()) {
             let row = receivers[at];
-            let ask = Ask {
-                transport,
-                connections: args.connections,
-                // Handshakes are no part of what a delivery costs: they are over before the window.
-                connect_rate: if row.tls { 500.0 } else { args.connections as f64 },
-                interval_us: 1_000_000 * args.connections / args.rate,
-                count: None,
-                settle_ns: 0,
-                warmup_ns: 1_000_000_000,
-                measure_ns: args.seconds * 1_000_000_000,
-                stamp_sample: row.stamp_sample,
-                batch_ns: row.batch_ns,
-                poller: row.poller,
-                tls: row.tls,
-            };
-            let m = run::measure(common, row.receiver, &ask, &[])?;
+            let m = run::measure(common, row.receiver, &ask(args, transport, row), &[])?;
             eprintln!(
-                "{transport} round {} of {}, {}: {:.2} CPU-s/M, {:.0}/s, waited {:.1} %, steal {:.1} %",
-                round + 1,
+                "{transport} round {rounds}, {} of {}, {}: {:.2} CPU-s/M, {:.0}/s, waited {:.1} %, steal {:.1} %",
+                measured[0].len() + 1,
                 args.pairs,
                 row.name,
                 m.cpu_s_per_million(),
@@ -140,10 +134,40 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
                 m.waited() * 100.0,
                 m.steal() * 100.0
             );
-            measured[at].push(m);
+            round.push((at, m));
         }
+        if disturbed < DISTURBED_MAX * args.pairs && round.iter().any(|(_, m)| m.steal() > STEAL_MAX) {
+            disturbed += 1;
+            continue;
+        }
+        round.into_iter().for_each(|(at, m)| measured[at].push(m));
     }
-    Ok(table(args, transport, &receivers, &measured))
+    let mut table = table(args, transport, &receivers, &measured);
+    if disturbed > 0 {
+        table.note(format!(
+            "{disturbed} rounds were made again: the hypervisor took more than {:.0} %.",
+            STEAL_MAX * 100.0
+        ));
+    }
+    Ok(table)
+}
+
+fn ask(args: &Args, transport: Transport, row: Row) -> Ask {
+    Ask {
+        transport,
+        connections: args.connections,
+        // Handshakes are no part of what a delivery costs: they are over before the window.
+        connect_rate: if row.tls { 500.0 } else { args.connections as f64 },
+        interval_us: 1_000_000 * args.connections / args.rate,
+        count: None,
+        settle_ns: 0,
+        warmup_ns: 1_000_000_000,
+        measure_ns: args.seconds * 1_000_000_000,
+        stamp_sample: row.stamp_sample,
+        batch_ns: row.batch_ns,
+        poller: row.poller,
+        tls: row.tls,
+    }
 }
 
 fn table(args: &Args, transport: Transport, receivers: &[Row], measured: &[Vec<Measured>]) -> Table {
@@ -200,7 +224,12 @@ fn table(args: &Args, transport: Transport, receivers: &[Row], measured: &[Vec<M
     let ratio = ratios(&measured[1], &Measured::cpu_s_per_million);
     table.target(
         format!("CPU of a delivery with full accounting ≤ {RATIO_MAX} × the floor: {ratio:.2}"),
-        ratio.value <= RATIO_MAX,
+        ratio.high <= RATIO_MAX,
+    );
+    let steal = of(&measured[1], &Measured::steal).value;
+    table.target(
+        format!("steal while that was measured ≤ {:.0} %: {:.1} %", STEAL_MAX * 100.0, steal * 100.0),
+        steal <= STEAL_MAX,
     );
     let interval = if ratio.sure { "95 % interval by order statistics" } else { "range" };
     table.note(format!("Medians with their {interval}; ratios are taken within a round."));

@@ -10,7 +10,7 @@ use crate::receive::Receiver;
 use crate::run::{self, Common};
 use crate::table::Table;
 
-const BYTES_MAX: f64 = 1024.0;
+const BYTES_MAX: f64 = 600.0;
 const TLS_BYTES_MAX: f64 = 24.0 * 1024.0;
 const FEW: u64 = 1_000;
 const MANY: u64 = 8_000;

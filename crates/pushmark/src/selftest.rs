@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use anyhow::Context as _;
 use pushmark_model::run::SelftestRef;
 
 use crate::progress::screen::Screen;
-use crate::store::{RESULTS, Utc};
+use crate::store::{self, RESULTS, Utc};
 use crate::truth::{Check, State};
 
 /// The file of the last self-test, in the results' folder.
@@ -28,13 +27,7 @@ pub(crate) fn keep(results: &Path, checks: &[Check]) -> anyhow::Result<()> {
         passed: checks.iter().all(|check| check.state == State::Passed),
         summary: summary(checks),
     };
-    let path = results.join(FILE);
-    let whole = results.join(format!("{FILE}.new"));
-    std::fs::create_dir_all(results)
-        .and_then(|()| std::fs::write(&whole, format!("{:#}\n", serde_json::json!(result))))
-        // In one step: a run that reads it meanwhile finds the old or the new one.
-        .and_then(|()| std::fs::rename(&whole, &path))
-        .with_context(|| format!("{} cannot be written", path.display()))
+    store::write_json(&results.join(FILE), &result)
 }
 
 /// `78 of 80 checks passed, 1 failed, 1 not decided`.

@@ -23,7 +23,7 @@ use crate::run::Start;
 use crate::scenario_file::{self, Asked, Loaded, Report};
 use crate::server::registry::Registry;
 use crate::session::{Asking, Session};
-use crate::store::{RESULTS, Utc};
+use crate::store::{self, RESULTS, Utc};
 use crate::verdict;
 use climb::{Climb, Step};
 
@@ -56,13 +56,7 @@ pub(crate) fn last() -> Option<Calibration> {
 
 /// Keeps it in place of the one before.
 pub(crate) fn keep(results: &Path, calibration: &Calibration) -> anyhow::Result<()> {
-    let path = results.join(FILE);
-    let whole = results.join(format!("{FILE}.new"));
-    std::fs::create_dir_all(results)
-        .and_then(|()| std::fs::write(&whole, format!("{:#}\n", serde_json::json!(calibration))))
-        // In one step: a run that reads it meanwhile finds the old or the new one.
-        .and_then(|()| std::fs::rename(&whole, &path))
-        .with_context(|| format!("{} cannot be written", path.display()))
+    store::write_json(&results.join(FILE), calibration)
 }
 
 /// The null server's scenario, changed: `rate` publications a second to everybody.

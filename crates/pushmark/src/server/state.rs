@@ -14,7 +14,7 @@ use serde_json::json;
 use sha1_smol::Sha1;
 
 use super::registry::{Registry, Server};
-use crate::store::{RESULTS, Utc};
+use crate::store::{self, RESULTS, Utc};
 
 /// The folder beside `servers.toml`.
 const FOLDER: &str = ".state";
@@ -60,7 +60,7 @@ pub fn digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
 pub fn record_check(registry: &Registry, server: &Server, passed: bool, summary: &str) -> anyhow::Result<()> {
     let path = place(registry, &format!("{}.check.json", server.name));
     if passed {
-        return write(&path, &Record::now(digest(registry, server)?, summary));
+        return store::write_json(&path, &Record::now(digest(registry, server)?, summary));
     }
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -122,7 +122,7 @@ pub(super) fn record_build(
     digest: String,
     summary: &str,
 ) -> anyhow::Result<()> {
-    write(&build_place(registry, server), &Record::now(digest, summary))
+    store::write_json(&build_place(registry, server), &Record::now(digest, summary))
 }
 
 /// Forgets a build.
@@ -220,16 +220,6 @@ impl Record {
 fn read(path: &Path) -> Option<Record> {
     // What cannot be read says nothing: it is made again.
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
-}
-
-fn write(path: &Path, record: &Record) -> anyhow::Result<()> {
-    let whole = path.with_extension(format!("{}.new", std::process::id()));
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&whole, format!("{:#}\n", json!(record))))
-        // In one step: whoever reads it meanwhile finds the old or the new one.
-        .and_then(|()| fs::rename(&whole, path))
-        .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 #[cfg(test)]

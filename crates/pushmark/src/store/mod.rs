@@ -4,6 +4,7 @@
 //! `report.html` and `scenario.toml`; `results/index.sqlite` holds one row a run, arm and
 //! threshold. The folders are the truth; the index is only quick.
 
+mod document;
 mod draft;
 mod folder;
 pub mod hlog;
@@ -15,6 +16,7 @@ pub(crate) mod testing;
 pub mod utc;
 pub mod wide;
 
+pub(crate) use document::write_json;
 pub use draft::Draft;
 pub use folder::{Kept, Saved, find_runs, load, parse, places, save};
 pub use id::{run_id, slug};
