@@ -71,8 +71,8 @@ fn an_unknown_table_is_named_with_the_nearest() {
      2 │ connections = 10
        ╰────
       help: accepted: name, analysis, seed, transports, repeat, threads,
-            agents, stamp_sample, batch, target, load, subscriptions,
-            publisher, flood, thresholds
+            agents, stamp_sample, batch, poller, target, load,
+            subscriptions, publisher, flood, thresholds
     "##);
 }
 
@@ -94,8 +94,8 @@ settle = "1 parsec""#
      2 │ [load]
        ╰────
       help: accepted: name, analysis, seed, transports, repeat, threads,
-            agents, stamp_sample, batch, target, load, subscriptions,
-            publisher, flood, thresholds
+            agents, stamp_sample, batch, poller, target, load,
+            subscriptions, publisher, flood, thresholds
 
       × `load.connections` cannot be "many"
        ╭─[s.toml:3:15]

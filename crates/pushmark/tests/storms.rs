@@ -18,8 +18,10 @@ const CROWD: u64 = 15_000;
 const STORMS: u64 = 10;
 /// What a shard has open beside its crowd: its poller, and connections that publish.
 const BESIDE: usize = 32;
-/// What the allocator may keep or give back between two storms.
-const MEMORY_KIB: u64 = 4 << 10;
+/// Storms until the allocator holds all it will hold.
+const SETTLES: usize = 3;
+/// By how much its memory may differ from storm to storm then: less than 20 bytes a client and storm.
+const MEMORY_KIB: u64 = 2 << 10;
 
 #[test]
 fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
@@ -61,8 +63,8 @@ fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
         connections["lost_by"].as_object().expect("kinds").values().filter_map(Value::as_u64).sum();
     assert_eq!(by_kind, CROWD * STORMS, "each loss has its kind: {connections:#}");
 
-    // The first storm may leave the size of its buffers behind, no later one anything.
-    let memory = kept[0].1;
+    // The first storms may leave the size of their buffers behind, no later one anything.
+    let memory = kept[..SETTLES].iter().map(|(_, memory)| *memory).max().expect("some");
     for (files_then, memory_then) in &kept {
         assert!(*files_then <= CROWD as usize + BESIDE, "open files, KiB after each storm: {kept:?}");
         assert!(*memory_then <= memory + MEMORY_KIB, "open files, KiB after each storm: {kept:?}");
