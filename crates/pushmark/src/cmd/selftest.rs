@@ -4,10 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-
-use super::output::print;
 use pushmark_model::poller::Poller;
 
+use super::output::print;
 use crate::exit::Exit;
 use crate::progress::screen::Screen;
 use crate::run::Signals;
