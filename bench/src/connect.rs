@@ -1,7 +1,6 @@
 //! A crowd of 15,000 from one process: how fast it stands, and whether it stays.
 
 use clap::Args as ClapArgs;
-use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use crate::median::median;
@@ -93,18 +92,10 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
 
 fn ask(args: &Args, transport: Transport) -> Ask {
     Ask {
-        transport,
-        connections: args.connections,
         connect_rate: args.rate,
-        // A message every ten seconds shows that the connections are alive.
-        interval_us: 10_000_000,
-        count: None,
         settle_ns: 2_000_000_000,
-        warmup_ns: 1_000_000_000,
         measure_ns: args.hold * 1_000_000_000,
-        stamp_sample: 0,
-        batch_ns: 0,
-        poller: Poller::Epoll,
-        tls: false,
+        // A message every ten seconds shows that the connections are alive.
+        ..Ask::of(transport, args.connections, 10_000_000)
     }
 }

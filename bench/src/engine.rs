@@ -7,15 +7,12 @@ use pushmark_model::transport::Transport;
 use crate::median::median;
 use crate::plan::Ask;
 use crate::receive::Receiver;
+use crate::rounds::{Rounds, STEAL_MAX, Turn};
 use crate::run::{self, Common, Measured};
 use crate::table::Table;
 
 /// What a delivery may cost, in floors.
 const RATIO_MAX: f64 = 1.2;
-/// Of the cores' time that the hypervisor may take while that is judged.
-const STEAL_MAX: f64 = 0.02;
-/// So many times the rounds that were asked for are made again where it took more.
-const DISTURBED_MAX: usize = 2;
 
 /// Flags of `engine`.
 #[derive(ClapArgs, Debug)]
@@ -114,59 +111,28 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
 
 fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Table> {
     let receivers = args.receivers();
-    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); receivers.len()];
-    let (mut rounds, mut disturbed) = (0, 0);
-    while measured[0].len() < args.pairs {
-        // A round begins with another receiver each time.
-        let first = rounds;
-        rounds += 1;
-        let mut round: Vec<(usize, Measured)> = Vec::new();
-        for at in (0..receivers.len()).map(|turn| (turn + first) % receivers.len()) {
-            let row = receivers[at];
-            let m = run::measure(common, row.receiver, &ask(args, transport, row), &[])?;
-            eprintln!(
-                "{transport} round {rounds}, {} of {}, {}: {:.2} CPU-s/M, {:.0}/s, waited {:.1} %, steal {:.1} %",
-                measured[0].len() + 1,
-                args.pairs,
-                row.name,
-                m.cpu_s_per_million(),
-                m.rate(),
-                m.waited() * 100.0,
-                m.steal() * 100.0
-            );
-            round.push((at, m));
-        }
-        if disturbed < DISTURBED_MAX * args.pairs && round.iter().any(|(_, m)| m.steal() > STEAL_MAX) {
-            disturbed += 1;
-            continue;
-        }
-        round.into_iter().for_each(|(at, m)| measured[at].push(m));
-    }
-    let mut table = table(args, transport, &receivers, &measured);
-    if disturbed > 0 {
-        table.note(format!(
-            "{disturbed} rounds were made again: the hypervisor took more than {:.0} %.",
-            STEAL_MAX * 100.0
-        ));
-    }
+    let turn = |row: &Row| Turn {
+        name: row.name.to_owned(),
+        receiver: row.receiver,
+        ask: ask(args, transport, *row),
+    };
+    let turns: Vec<Turn> = receivers.iter().map(turn).collect();
+    let rounds = Rounds::of(&turns, args.pairs, common)?;
+    let mut table = table(args, transport, &receivers, &rounds.measured);
+    rounds.note(&mut table);
     Ok(table)
 }
 
 fn ask(args: &Args, transport: Transport, row: Row) -> Ask {
     Ask {
-        transport,
-        connections: args.connections,
         // Handshakes are no part of what a delivery costs: they are over before the window.
         connect_rate: if row.tls { 500.0 } else { args.connections as f64 },
-        interval_us: 1_000_000 * args.connections / args.rate,
-        count: None,
-        settle_ns: 0,
-        warmup_ns: 1_000_000_000,
         measure_ns: args.seconds * 1_000_000_000,
         stamp_sample: row.stamp_sample,
         batch_ns: row.batch_ns,
         poller: row.poller,
         tls: row.tls,
+        ..Ask::of(transport, args.connections, 1_000_000 * args.connections / args.rate)
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `engine.rs`, `memory.rs`, `connect.rs`, `ceiling.rs` | a question each, and the figure to reach |
+//! | `engine.rs`, `growth.rs`, `memory.rs`, `connect.rs`, `ceiling.rs` | a question each, and the figure to reach |
 //! | `peers/` | the same work done by other tools |
 //! | `plan.rs` | the arms they ask about |
 //! | `run.rs`, `server.rs`, `terminator.rs` | one measurement: a fresh server, TLS before it, a fresh receiver |
+//! | `rounds.rs` | many of them, interleaved |
 //! | `receive.rs`, `driver.rs`, `floor.rs` | the receivers, as child processes |
 //! | `watch.rs`, `usage.rs`, `machine.rs` | CPU time, memory, steal; where it was measured |
 //! | `median.rs`, `table.rs` | from numbers to what is printed |
@@ -15,12 +16,14 @@ mod connect;
 mod driver;
 mod engine;
 mod floor;
+mod growth;
 mod machine;
 mod median;
 mod memory;
 mod peers;
 mod plan;
 mod receive;
+mod rounds;
 mod run;
 mod server;
 mod table;
@@ -47,7 +50,9 @@ enum Command {
     Memory(memory::Args),
     /// 15,000 connections from one process: how fast, and whether they stay
     Connect(connect::Args),
-    /// 90,000 deliveries/s at 1,000 connections on one core, nothing missing
+    /// The same in a crowd of 1,000 and of 15,000: how the cost grows, and the floor's
+    Growth(growth::Args),
+    /// 150,000 deliveries/s on one core, and 400,000 by four in a write: nothing missing
     Ceiling(ceiling::Args),
     /// Other load tools on the same work (`cargo xtask bench peers` gets them first)
     Peers(peers::Args),
@@ -60,6 +65,7 @@ fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     let reached = match &cli.command {
         Command::Engine(args) => engine::run(args, &cli.common)?,
+        Command::Growth(args) => growth::run(args, &cli.common)?,
         Command::Memory(args) => memory::run(args, &cli.common)?,
         Command::Connect(args) => connect::run(args, &cli.common)?,
         Command::Ceiling(args) => ceiling::run(args, &cli.common)?,

@@ -1,7 +1,6 @@
 //! Generator memory of an idle connection: the slope of RSS between two sizes of crowd.
 
 use clap::Args as ClapArgs;
-use pushmark_model::poller::Poller;
 use pushmark_model::transport::Transport;
 
 use crate::median::median;
@@ -73,19 +72,14 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
 /// Resident memory once all connections stand, have heard three messages and are silent.
 fn rss(common: &Common, args: &Args, transport: Transport, connections: u64) -> anyhow::Result<(u64, u64)> {
     let ask = Ask {
-        transport,
-        connections,
         // Over TLS the server shakes hands 8,000 times on one core.
         connect_rate: if args.tls { 500.0 } else { 5_000.0 },
-        interval_us: 250_000,
         count: Some(3),
         settle_ns: 1_000_000_000,
         warmup_ns: 2_000_000_000,
         measure_ns: 1_000_000_000,
-        stamp_sample: 0,
-        batch_ns: 0,
-        poller: Poller::Epoll,
         tls: args.tls,
+        ..Ask::of(transport, connections, 250_000)
     };
     // Between two records: at whole seconds one is handed over, and both are in memory.
     let quiet_ns = plan::arm(&ask).phases.measure_end_ns() + 500_000_000;

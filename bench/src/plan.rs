@@ -36,6 +36,38 @@ pub(crate) struct Ask {
     pub(crate) poller: Poller,
     /// Over TLS, to a terminator in front of the server.
     pub(crate) tls: bool,
+    /// Publications that the server puts into one write to a client.
+    pub(crate) per_write: u64,
+}
+
+impl Ask {
+    /// The plainest: ten seconds after one of warm-up, by epoll, each arrival by itself.
+    pub(crate) fn of(transport: Transport, connections: u64, interval_us: u64) -> Ask {
+        Ask {
+            transport,
+            connections,
+            connect_rate: 5_000.0,
+            interval_us,
+            count: None,
+            settle_ns: 0,
+            warmup_ns: SECOND_NS,
+            measure_ns: 10 * SECOND_NS,
+            stamp_sample: 0,
+            batch_ns: 0,
+            poller: Poller::Epoll,
+            tls: false,
+            per_write: 1,
+        }
+    }
+
+    /// How long the server gathers what it has for a client, µs: a write leaves half an interval after
+    /// its last publication.
+    pub(crate) fn server_gathers_us(&self) -> u64 {
+        match self.per_write {
+            0 | 1 => 0,
+            more => self.interval_us * (2 * more - 1) / 2,
+        }
+    }
 }
 
 /// The path of a subscription, as a template.
@@ -164,20 +196,13 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn ask() -> Ask {
-        Ask {
-            transport: Transport::Sse,
-            connections: 5_000,
-            connect_rate: 10_000.0,
-            interval_us: 100_000,
-            count: None,
-            settle_ns: 0,
-            warmup_ns: SECOND_NS,
-            measure_ns: 10 * SECOND_NS,
-            stamp_sample: 0,
-            batch_ns: 0,
-            poller: Poller::Epoll,
-            tls: false,
-        }
+        Ask { connect_rate: 10_000.0, ..Ask::of(Transport::Sse, 5_000, 100_000) }
+    }
+
+    #[test]
+    fn a_write_leaves_between_two_publications() {
+        let us = |per_write| Ask { per_write, ..ask() }.server_gathers_us();
+        assert_eq!([1, 2, 4].map(us), [0, 150_000, 350_000]);
     }
 
     #[test]

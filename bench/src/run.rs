@@ -114,7 +114,7 @@ pub(crate) fn measure_with(
     truth: Option<&Path>,
 ) -> anyhow::Result<Measured> {
     let arm = plan::arm(ask);
-    let server = Server::start_with(&common.pushmark()?, common.server_cpu, truth)?;
+    let server = Server::start(&common.pushmark()?, common.server_cpu, truth, ask.server_gathers_us())?;
     let terminator = ask.tls.then(|| Terminator::start(server.address, common.server_cpu)).transpose()?;
     let subscribe_to = terminator.as_ref().map_or(server.address, |terminator| terminator.address);
     let mut command = common.receiver()?;

@@ -18,11 +18,16 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts one on a free port and waits until it is bound. `truth` is where it writes its log
-    /// when it is finished.
-    pub(crate) fn start_with(pushmark: &Path, cpu: usize, truth: Option<&Path>) -> anyhow::Result<Server> {
+    /// when it is finished; what it has for a client it gathers for `gathers_us`.
+    pub(crate) fn start(
+        pushmark: &Path,
+        cpu: usize,
+        truth: Option<&Path>,
+        gathers_us: u64,
+    ) -> anyhow::Result<Server> {
         let mut command = Command::new(pushmark);
         command
-            .args(["serve", "--port", "0"])
+            .args(["serve", "--port", "0", "--batch", &format!("{gathers_us}us")])
             .args(truth.into_iter().flat_map(|path| ["--truth".as_ref(), path.as_os_str()]))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

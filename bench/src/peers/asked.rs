@@ -5,8 +5,9 @@ use pushmark_model::transport::Transport;
 use super::cell::Cell;
 use super::rows::Question;
 
-/// The fan-out whose ratios are to be reached: clients, and deliveries a second.
-pub(super) const MAIN: (u64, u64) = (1_000, 10_000);
+/// The fan-outs whose ratios are to be reached: clients, and deliveries a second. A client hears ten
+/// messages a second in the first and two in the other.
+pub(super) const MAIN: [(u64, u64); 2] = [(1_000, 10_000), (5_000, 10_000)];
 /// The hard one.
 const HIGH: (u64, u64) = (5_000, 50_000);
 /// Between two events of a crowd that is held idle.
@@ -49,8 +50,15 @@ pub(super) fn all(size: Size) -> Vec<Asked> {
         seconds,
     };
     let mut asked = Vec::new();
-    for (transport, rounds_max) in [(WebSocket, usize::MAX), (Sse, SSE_ROUNDS_MAX), (LongPoll, usize::MAX)] {
-        let cells = vec![fan_out(transport, MAIN, size.seconds)];
+    let main = [
+        (WebSocket, MAIN[1], usize::MAX),
+        (WebSocket, MAIN[0], usize::MAX),
+        (LongPoll, MAIN[0], usize::MAX),
+        (Sse, MAIN[1], SSE_ROUNDS_MAX),
+        (Sse, MAIN[0], SSE_ROUNDS_MAX),
+    ];
+    for (transport, size_of, rounds_max) in main {
+        let cells = vec![fan_out(transport, size_of, size.seconds)];
         asked.push(Asked { question: Question::FanOut, cells, rounds: size.rounds.min(rounds_max) });
     }
     for transport in if size.full { vec![WebSocket, Sse] } else { vec![WebSocket] } {
@@ -78,9 +86,13 @@ mod tests {
     fn all_three_questions_are_asked_of_all_three_transports_where_they_mean_something() {
         let asked = all(Size { full: true, rounds: 10, seconds: 5 });
         let count = |question| asked.iter().filter(|a| a.question == question).count();
-        assert_eq!((count(Question::FanOut), count(Question::Idle), count(Question::Ceiling)), (5, 6, 3));
-        let main = &asked[0].cells[0];
-        assert_eq!((main.rate(), main.interval_us, asked[0].rounds), (10_000.0, 100_000, 10));
+        assert_eq!((count(Question::FanOut), count(Question::Idle), count(Question::Ceiling)), (7, 6, 3));
+        let main = |n: usize| {
+            let cell = &asked[n].cells[0];
+            (cell.clients, cell.rate(), cell.interval_us, asked[n].rounds)
+        };
+        assert_eq!(main(0), (5_000, 10_000.0, 500_000, 10));
+        assert_eq!(main(1), (1_000, 10_000.0, 100_000, 10));
         assert!(all(Size { full: false, rounds: 2, seconds: 5 }).len() < asked.len());
     }
 }

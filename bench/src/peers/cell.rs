@@ -112,18 +112,13 @@ impl Cell {
     /// Our own receivers, as `bench engine` runs them.
     pub(super) fn of_ours(&self, ours: &Ours, common: &Common) -> anyhow::Result<Seen> {
         let ask = Ask {
-            transport: self.transport,
-            connections: self.clients,
             connect_rate: OURS_PER_S,
-            interval_us: self.interval_us,
-            count: None,
             settle_ns: SECOND_NS,
             warmup_ns: SETTLE_NS,
             measure_ns: self.seconds * SECOND_NS,
-            stamp_sample: 0,
             batch_ns: ours.batch_ns,
             poller: ours.poller,
-            tls: false,
+            ..Ask::of(self.transport, self.clients, self.interval_us)
         };
         let log = tempfile::NamedTempFile::new()?;
         let m = run::measure_with(common, ours.receiver, &ask, &[], Some(log.path()))?;
@@ -154,7 +149,7 @@ impl Cell {
     /// A tool. With `patience` it has so many times as long to connect.
     pub(super) fn of_tool(&self, tool: &Tool, common: &Common, patience: u64) -> anyhow::Result<Seen> {
         let log = tempfile::NamedTempFile::new()?;
-        let server = Server::start_with(&common.pushmark()?, common.server_cpu(), Some(log.path()))?;
+        let server = Server::start(&common.pushmark()?, common.server_cpu(), Some(log.path()), 0)?;
         // A crowd that is held idle has nothing to settle.
         let settle_s = if self.is_idle() { 0 } else { tool.settles_s };
         let settle_ns = settle_s * SECOND_NS;

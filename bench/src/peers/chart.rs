@@ -32,18 +32,26 @@ struct Bar {
     cost: Median,
 }
 
-/// The drawing of the main fan-out; without rows an empty one.
+/// One of the main fan-outs over one transport.
+struct Panel {
+    transport: Transport,
+    clients: u64,
+    rate: u64,
+    bars: Vec<Bar>,
+}
+
+/// The drawing of the main fan-outs; without rows an empty one.
 pub(super) fn draw(rows: &[Row]) -> String {
-    let panels: Vec<(Transport, Vec<Bar>)> = [Transport::WebSocket, Transport::Sse, Transport::LongPoll]
+    let panels: Vec<Panel> = [Transport::WebSocket, Transport::Sse, Transport::LongPoll]
         .into_iter()
-        .map(|transport| (transport, bars(rows, transport)))
-        .filter(|(_, bars)| !bars.is_empty())
+        .flat_map(|transport| MAIN.map(|main| panel(rows, transport, main)))
+        .filter(|panel| !panel.bars.is_empty())
         .collect();
-    let most = panels.iter().flat_map(|(_, bars)| bars).map(|bar| bar.cost.high).fold(1.0, f64::max);
+    let most = panels.iter().flat_map(|panel| &panel.bars).map(|bar| bar.cost.high).fold(1.0, f64::max);
     let step = step(most);
     let ticks = (most / step).ceil();
     let x = |value: f64| LEFT + (WIDTH - LEFT - RIGHT) * value / (ticks * step);
-    let lines: usize = panels.iter().map(|(_, bars)| bars.len()).sum();
+    let lines: usize = panels.iter().map(|panel| panel.bars.len()).sum();
     let height = HEAD * panels.len() as f64 + LINE * lines as f64 + FOOT + 10.0;
     let mut svg = String::new();
     let _ = write!(
@@ -72,8 +80,7 @@ pub(super) fn draw(rows: &[Row]) -> String {
         height - FOOT + 16.0
     );
     let mut y = 0.0;
-    for (transport, bars) in &panels {
-        let (clients, rate) = MAIN;
+    for Panel { transport, clients, rate, bars } in &panels {
         let _ = writeln!(
             svg,
             "<text class=\"head\" x=\"8\" y=\"{:.1}\">{transport}<tspan class=\"quiet\" font-weight=\"400\"> · {clients} clients, {rate} deliveries/s</tspan></text>",
@@ -114,10 +121,15 @@ fn drawn(bar: &Bar, y: f64, x: &dyn Fn(f64) -> f64) -> String {
     )
 }
 
-fn bars(rows: &[Row], transport: Transport) -> Vec<Bar> {
-    let cells = rows.iter().filter(|row| row.question == Question::FanOut).map(|row| row.cell);
-    let is_main = |cell: &Cell| cell.transport == transport && (cell.clients, cell.rate() as u64) == MAIN;
-    let Some(cell) = cells.into_iter().find(is_main) else { return Vec::new() };
+fn panel(rows: &[Row], transport: Transport, (clients, rate): (u64, u64)) -> Panel {
+    let mut cells = rows.iter().filter(|row| row.question == Question::FanOut).map(|row| row.cell);
+    let is_it =
+        |cell: &Cell| cell.transport == transport && (cell.clients, cell.rate() as u64) == (clients, rate);
+    let bars = cells.find(is_it).map_or_else(Vec::new, |cell| bars(rows, cell));
+    Panel { transport, clients, rate, bars }
+}
+
+fn bars(rows: &[Row], cell: Cell) -> Vec<Bar> {
     let bar = |name: &'static str| {
         let runs = seen_by(rows, Question::FanOut, cell, name);
         let costs = |seen: &Seen| seen.cpu_s_per_million();
@@ -136,10 +148,10 @@ fn step(most: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].map(|by| by * power).into_iter().find(|step| most / step <= 8.0).unwrap_or(most)
 }
 
-fn described(panels: &[(Transport, Vec<Bar>)]) -> String {
-    let of = |(transport, bars): &(Transport, Vec<Bar>)| {
+fn described(panels: &[Panel]) -> String {
+    let of = |Panel { transport, clients, bars, .. }: &Panel| {
         let list = bars.iter().map(|bar| format!("{} {:.1}", bar.name, bar.cost.value));
-        format!("{transport}: {}", list.collect::<Vec<_>>().join(", "))
+        format!("{transport}, {clients} clients: {}", list.collect::<Vec<_>>().join(", "))
     };
     panels.iter().map(of).collect::<Vec<_>>().join(". ")
 }
@@ -166,7 +178,7 @@ mod tests {
         assert!((width("tool") / width("ours") - 4.0).abs() < 0.01, "{svg}");
         assert!(
             svg.contains("Gatling: 24.0 CPU-s per million, n = 1")
-                && svg.contains("sse: pushmark 6.0, Gatling 24.0")
+                && svg.contains("sse, 1000 clients: pushmark 6.0, Gatling 24.0")
         );
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Everything, ceilings and crowds of 10,000 too: an hour instead of a quarter
     #[arg(long)]
     full: bool,
-    /// Rounds of the fan-out to 1,000 clients; each measures every tool once (10 with --full, else 2)
+    /// Rounds of the fan-outs at 10,000/s; each measures every tool once (10 with --full, else 2)
     #[arg(long)]
     rounds: Option<usize>,
     /// Length of a fan-out's window

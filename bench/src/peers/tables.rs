@@ -112,12 +112,24 @@ fn fan_out(rows: &[Row], cell: Cell, contestants: &[Contestant]) -> Table {
             pair(&runs, |s| s.reported_ms),
             pair(&runs, |s| s.written_ms),
         ]);
+        if one.name() == PUSHMARK
+            && (cell.clients, cell.rate() as u64) == MAIN[1]
+            && let Some((apart, allowed)) = apart(&runs)
+        {
+            let text = format!(
+                "the p99 it reports, {}, {} clients: within {allowed:.1} ms of that of the writes: {apart:.1}",
+                cell.transport, cell.clients
+            );
+            table.target(text, apart.low >= -allowed && apart.high <= allowed);
+        }
         let bound = TIMES.iter().find(|(tool, _)| *tool == one.name());
         if let (Some((tool, times)), Some(r)) = (bound, ratio)
-            && (cell.clients, cell.rate() as u64) == MAIN
+            && MAIN.contains(&(cell.clients, cell.rate() as u64))
         {
-            let text =
-                format!("{tool}, {}: a delivery costs at least {times} × ours: {r:.1}", cell.transport);
+            let text = format!(
+                "{tool}, {}, {} clients: a delivery costs at least {times} × ours: {r:.1}",
+                cell.transport, cell.clients
+            );
             table.target(text, r.low >= *times);
         }
     }
@@ -247,6 +259,14 @@ fn ratio(runs: &[(usize, &Seen)], ours: &[(usize, &Seen)]) -> Option<Median> {
     (!ratios.is_empty()).then(|| median(&ratios))
 }
 
+/// By how much the p99 reported is above that of the server's own log, round by round; and what is
+/// allowed: a twentieth of it, or 1 ms.
+fn apart(runs: &[(usize, &Seen)]) -> Option<(Median, f64)> {
+    let both = runs.iter().filter_map(|(_, seen)| Some((seen.reported_ms?.1, seen.written_ms?.1)));
+    let (apart, written): (Vec<f64>, Vec<f64>) = both.map(|(ours, theirs)| (ours - theirs, theirs)).unzip();
+    (!apart.is_empty()).then(|| (median(&apart), (median(&written).value / 20.0).max(1.0)))
+}
+
 fn pair(runs: &[(usize, &Seen)], of: fn(&Seen) -> Option<(f64, f64)>) -> String {
     let both: Vec<(f64, f64)> = runs.iter().filter_map(|(_, seen)| of(seen)).collect();
     if both.is_empty() {
@@ -287,16 +307,37 @@ mod tests {
             .collect();
         let text = text(&rows);
         assert!(
-            text.contains("not reached k6, websocket: a delivery costs at least 8 × ours: 9.0 (7.0 … 9.0)"),
+            text.contains(
+                "not reached k6, websocket, 1000 clients: a delivery costs at least 8 × ours: 9.0 (7.0 … 9.0)"
+            ),
             "{text}"
         );
         assert!(
             text.contains(
-                "reached     Tsung, websocket: a delivery costs at least 4 × ours: 5.0 (5.0 … 5.0)"
+                "reached     Tsung, websocket, 1000 clients: a delivery costs at least 4 × ours: 5.0 (5.0 … 5.0)"
             ),
             "{text}"
         );
         assert!(text.contains("wrk is not in it: it speaks requests and answers alone"), "{text}");
+    }
+
+    #[test]
+    fn what_ours_reports_is_held_against_what_the_server_wrote() {
+        let reports = |p99_ms: f64| {
+            let cell = Cell { transport: Transport::Sse, clients: 5_000, interval_us: 500_000, seconds: 5 };
+            let ours = |round| {
+                let (reported_ms, written_ms) = (Some((20.0, p99_ms)), Some((19.0, 40.0)));
+                let seen = Seen { reported_ms, written_ms, in_time: 50_000, ..Seen::default() };
+                Row { seen: Some(seen), ..Row::new(Question::FanOut, cell, PUSHMARK, round) }
+            };
+            text(&[ours(0), ours(1)])
+        };
+        let said = |apart: &str| {
+            format!("the p99 it reports, sse, 5000 clients: within 2.0 ms of that of the writes: {apart}")
+        };
+        let (near, far) = (reports(41.5), reports(42.5));
+        assert!(near.contains(&format!("reached     {}", said("1.5 (1.5 … 1.5)"))), "{near}");
+        assert!(far.contains(&format!("not reached {}", said("2.5 (2.5 … 2.5)"))), "{far}");
     }
 
     #[test]

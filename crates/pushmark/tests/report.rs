@@ -147,6 +147,43 @@ fn browsers_and_a_feed_have_figures_of_their_own() {
 }
 
 #[test]
+fn the_curve_of_who_is_connected_shows_every_storm() {
+    let runs = one(sample::storms());
+    let svg = report::svg(&runs, "connections").expect("a figure");
+    let from = svg.find("<title>sse;").expect("the arm's line");
+    let line = svg[from..].split_once(" d=\"M").expect("a path").1.split('"').next().expect("its end");
+    // `x y`, then steps of each: a fall is a long step down the page.
+    let spaced = line.replace('l', " ").replace('-', " -");
+    let numbers: Vec<f64> = spaced.split_whitespace().map(|n| n.parse().expect(n)).collect();
+    let falls = numbers[2..].chunks(2).filter(|step| step[1] > 150.0).count();
+    assert_eq!(falls, 10, "{line}");
+    let page = report::html(&runs);
+    let said = "sse lost 10\u{202f}000 connections, remade 10\u{202f}000 times.";
+    assert!(page.contains(said), "it says so above the drawing");
+    let row = &rows(&report::csv(&runs, "connections").expect("its data"))[3];
+    assert_eq!((row["arm"].as_str(), row["lost"].as_str()), ("sse", "10000"));
+}
+
+#[test]
+fn the_page_says_by_what_the_crowd_was_read_where_it_is_not_the_usual() {
+    let page = |asked: &str, driven: &str| {
+        let mut sample = sample::five_arms(0);
+        sample.0.scenario["poller"] = asked.into();
+        sample.0.plan["arms"][0]["poller"] = driven.into();
+        report::html(&one(sample))
+    };
+    let (ring, fell_back) = ("connections by io_uring.", "io_uring was asked for and was not to be had");
+    for (asked, driven, says) in [
+        ("epoll", "epoll", [false, false]),
+        ("io_uring", "io_uring", [true, false]),
+        ("io_uring", "epoll", [false, true]),
+    ] {
+        let page = page(asked, driven);
+        assert_eq!([ring, fell_back].map(|text| page.contains(text)), says, "{asked}, {driven}");
+    }
+}
+
+#[test]
 fn repeats_are_totals_and_medians() {
     let runs = files((0..5).map(sample::five_arms).collect());
     let row = &rows(&report::csv(&runs, "deliveries").unwrap())[2];
@@ -205,7 +242,7 @@ fn the_title_says_at_most_twelve_words_and_two_numbers() {
         let finding = title.split_once(": ").expect("name: finding").1;
         assert!(finding.split_whitespace().count() <= 12, "{name}: {finding}");
         let numbers =
-            finding.split_whitespace().filter(|w| w.starts_with(|c: char| c.is_ascii_digit())).count();
+            finding.split([' ', '\u{a0}']).filter(|w| w.starts_with(|c: char| c.is_ascii_digit())).count();
         assert!(numbers <= 2, "{name}: {finding}");
     }
 }

@@ -70,13 +70,12 @@ fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
         assert!(*memory_then <= memory + MEMORY_KIB, "open files, KiB after each storm: {kept:?}");
     }
 
-    // The curve of who is connected falls to nothing and comes back, as often as the server died.
+    // The curve of who is connected falls to nothing and comes back, as often as the server died. Its
+    // drawing has a test of its own (`report.rs`): a slow machine's run is believed by no figure.
     let curve = connected_by_second(&tool);
     assert_eq!(curve.iter().max(), Some(&CROWD), "{curve:?}");
     let falls = curve.windows(2).filter(|pair| pair[1] * 2 < pair[0]).count() as u64;
     assert!(falls >= STORMS / 2, "the seconds show the storms: {curve:?}");
-    let page = fs::read_to_string(tool.path("storms/report.html")).expect("a report");
-    assert!(page.contains("connected"), "the report draws who is connected");
 }
 
 /// One below the range that connections take theirs from, so that none of them has it meanwhile.

@@ -1,8 +1,10 @@
 //! How it was measured: the biases that apply to this run, and only those.
 
 use pushmark_model::calibration::{Calibration, Ceiling, Limit};
+use pushmark_model::poller::Poller;
 use pushmark_model::run::VerdictState;
 use pushmark_model::transport::Transport;
+use serde_json::Value;
 
 use super::case::{ArmView, Case, P};
 use super::numbers::PAGE;
@@ -35,7 +37,7 @@ fn starts(case: &Case<'_>, out: &mut Vec<String>) {
 fn machine(case: &Case<'_>, out: &mut Vec<String>) {
     let environment = &case.run().environment;
     if environment.same_host {
-        out.push("Server and generator share one host: on loopback the sender is charged for part of the receiver's TCP input. Such figures rank servers; they are not a network's.".into());
+        out.push("Server and generator share one host: on loopback the sender is charged for part of the receiver's TCP input, and for its acknowledgements too (some 2 µs a delivery) where a client hears less than about five messages a second. Such figures rank servers; they are not a network's.".into());
     }
     match (&environment.server_cpus, &environment.generator_cpus) {
         (Some(server), Some(generator)) => out.push(format!(
@@ -48,6 +50,7 @@ fn machine(case: &Case<'_>, out: &mut Vec<String>) {
         }
         _ => {}
     }
+    poller(case, out);
     if case.arms.iter().any(|a| a.starts.iter().any(|s| s.server.is_none())) {
         out.push(
             "The server's process is not known to pushmark: its CPU and memory are absent, not zero.".into(),
@@ -57,6 +60,22 @@ fn machine(case: &Case<'_>, out: &mut Vec<String>) {
         let unit = &environment.cpu_accounting;
         out.push(format!("CPU is read from {unit} over the measure phase; soft interrupts are counted for all CPUs and may include other work of this host."));
     }
+}
+
+/// What waited for the crowd, where it is not the usual.
+fn poller(case: &Case<'_>, out: &mut Vec<String>) {
+    let run = case.run();
+    let ring = Some(Poller::IoUring.name());
+    if run.scenario.get("poller").and_then(Value::as_str) != ring {
+        return;
+    }
+    let arms = run.plan.get("arms").and_then(Value::as_array);
+    let driven = arms.is_some_and(|arms| arms.iter().all(|arm| arm["poller"].as_str() == ring));
+    out.push(if driven {
+        "The generator read its connections by io_uring.".into()
+    } else {
+        "io_uring was asked for and was not to be had on this machine: the generator read its connections by epoll.".into()
+    });
 }
 
 fn numbers(cpus: &[u32]) -> String {

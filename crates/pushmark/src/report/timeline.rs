@@ -234,7 +234,11 @@ fn line(canvas: &mut Canvas, arm: &ArmView<'_>, points: &Points, x: &Scale, y: &
     canvas.close();
 }
 
-/// Every sudden loss is ringed and explained; at most four.
+/// Explained one by one; and ringed, of an arm that lost more often.
+const EXPLAINED_MAX: usize = 4;
+const RINGED_MAX: usize = 12;
+
+/// Sudden losses are ringed and explained; an arm's that are many have one explanation.
 fn losses(
     canvas: &mut Canvas,
     lines: &[(&ArmView<'_>, Points)],
@@ -246,23 +250,36 @@ fn losses(
     for (_, points) in lines {
         obstacles.curve(&points.iter().map(|p| (x.at(p.0), y.at(p.1))).collect::<Vec<_>>());
     }
-    let mut all: Vec<(u64, &ArmView<'_>, &Window)> = Vec::new();
+    let mut explained: Vec<(u64, (f64, f64), String)> = Vec::new();
     for (arm, _) in lines {
-        all.extend(arm.windows[arm.median_start()].iter().filter(|w| w.lost > 0).map(|w| (w.lost, *arm, *w)));
-    }
-    all.sort_by_key(|l| std::cmp::Reverse(l.0));
-    for (lost, arm, window) in all.into_iter().take(4) {
-        let (px, py) = (x.at(f64::from(window.second)), y.at(window.connected as f64));
-        let ring = format!(
-            r#"<circle cx="{}" cy="{}" r="6" fill="none" stroke="{INK}" stroke-width="1.4"/>"#,
-            c(px),
-            c(py)
-        );
-        canvas.raw(&ring);
+        let mut lost: Vec<&Window> =
+            arm.windows[arm.median_start()].iter().copied().filter(|w| w.lost > 0).collect();
+        let (times, all) = (lost.len(), lost.iter().map(|w| w.lost).sum::<u64>());
+        lost.sort_by_key(|w| std::cmp::Reverse(w.lost));
+        lost.truncate(if times > EXPLAINED_MAX { RINGED_MAX } else { EXPLAINED_MAX });
         let kinds: Vec<&str> =
             arm.starts[arm.median_start()].connections.lost_by.keys().map(String::as_str).collect();
         let by = if kinds.is_empty() { String::new() } else { format!(": {}", words::list(&kinds)) };
-        let words = format!("{} lost {} at {} s{by}", arm.name(), PAGE.count(lost), window.second);
+        for (nth, window) in lost.iter().enumerate() {
+            let at = (x.at(f64::from(window.second)), y.at(window.connected as f64));
+            let ring = format!(
+                r#"<circle cx="{}" cy="{}" r="6" fill="none" stroke="{INK}" stroke-width="1.4"/>"#,
+                c(at.0),
+                c(at.1)
+            );
+            canvas.raw(&ring);
+            let words = if times <= EXPLAINED_MAX {
+                format!("{} lost {} at {} s{by}", arm.name(), PAGE.count(window.lost), window.second)
+            } else if nth == 0 {
+                format!("{} lost {} in {times} of these seconds{by}", arm.name(), PAGE.count(all))
+            } else {
+                continue;
+            };
+            explained.push((window.lost, at, words));
+        }
+    }
+    explained.sort_by_key(|e| std::cmp::Reverse(e.0));
+    for (_, (px, py), words) in explained.into_iter().take(EXPLAINED_MAX) {
         let places = [(px - 10.0, py + 18.0), (px - 10.0, py + 34.0), (px - 10.0, py - 12.0)];
         let text = |x: f64, y: f64| Text::tick(x, y, words.clone()).end().halo();
         let text_right = |x: f64, y: f64| Text::tick(x + 20.0, y, words.clone()).halo();

@@ -1,5 +1,10 @@
 //! One thread, several, or processes: the same data make the same figures, bit for bit.
 
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use anyhow::{Context as _, anyhow};
+use pushmark_model::frame;
 use pushmark_model::histogram::Distribution;
 use pushmark_model::record::{Broadcast, Record, sketch_bin};
 use pushmark_net::Clock;
@@ -30,20 +35,21 @@ fn replayed(bench: &mut Bench) -> anyhow::Result<()> {
     let (path, _) = bench.write(&Ask::builtin("sse").connections(CROWD).duration(10_000).rate(100.0))?;
     let plan =
         scenario_file::load(&Asked::File(&path), &[], &Registry::embedded())?.plan(Clock::realtime())?;
-    let told_by = |shards: u64| {
+    let told_by = |shards: u64, who: Who| {
         let mut gathered = Gathered::new(&plan.arms[0], shards as u32);
         for shard in 0..shards {
-            gathered.add(&told(shard, shards));
+            gathered.add(&who.tells(told(shard, shards))?);
         }
         let delivery = gathered.delivery(0).expect("an arm that publishes");
         let text = serde_json::to_string(&delivery).expect("it is data");
-        (delivery, text)
+        anyhow::Ok((delivery, text))
     };
-    let (whole, text) = told_by(1);
-    for shards in [2, 7] {
-        let (_, parts) = told_by(shards);
+    let (whole, text) = told_by(1, Who::Thread)?;
+    for (shards, who) in [(2, Who::Thread), (7, Who::Thread), (1, Who::Agent), (7, Who::Agent)] {
+        let (_, parts) = told_by(shards, who)?;
         let got = if parts == text { "the same" } else { "another" };
-        bench.keep(Check::holds(format!("figures of {shards} shards"), "the same", got, parts == text));
+        let what = format!("figures of {shards} shards, {}", who.name());
+        bench.keep(Check::holds(what, "the same", got, parts == text));
     }
     let all = || (0..CROWD).flat_map(|s| (0..PUBLICATIONS).map(move |p| latency_us(s, p)));
     bench.keep(Check::exact("replayed: counted", all().count() as u64, whole.latency.count));
@@ -55,6 +61,32 @@ fn replayed(bench: &mut Bench) -> anyhow::Result<()> {
     let zeros = super::bench::distribution(&whole.latency)?.positive().count_at(0);
     bench.keep(Check::exact("replayed: zero", all().filter(|&us| us == 0).count() as u64, zeros));
     Ok(())
+}
+
+/// Where a shard runs.
+#[derive(Clone, Copy)]
+enum Who {
+    Thread,
+    Agent,
+}
+
+impl Who {
+    fn name(self) -> &'static str {
+        match self {
+            Who::Thread => "threads",
+            Who::Agent => "agents",
+        }
+    }
+
+    /// A record as it arrives: an agent's comes as a frame over a socket.
+    fn tells(self, record: Record) -> anyhow::Result<Record> {
+        let Who::Agent = self else { return Ok(record) };
+        let (mut agent, mut run) = UnixStream::pair()?;
+        let writing = thread::spawn(move || frame::write(&mut agent, &record));
+        let arrived = frame::read(&mut run)?;
+        writing.join().map_err(|_| anyhow!("the writer panicked"))??;
+        arrived.context("a frame arrives")
+    }
 }
 
 /// What one of several shards tells: every so manieth subscriber is its.

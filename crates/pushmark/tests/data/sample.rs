@@ -469,6 +469,22 @@ pub fn doubt(sample: &mut Sample, transport: Transport, state: VerdictState, cod
     });
 }
 
+/// Ten times the server of the sse arm dies with all its clients, who are back two seconds later.
+pub fn storms() -> Sample {
+    let (mut run, mut windows) = five_arms(0);
+    let arm = run.arms.iter_mut().find(|a| a.transport == Transport::Sse).expect("an arm");
+    (arm.connections.lost, arm.connections.reconnected) = (10 * CLIENTS, 10 * CLIENTS);
+    arm.connections.lost_by = BTreeMap::from([("reset".to_string(), 10 * CLIENTS)]);
+    for window in windows.iter_mut().filter(|w| w.arm == Transport::Sse.name() && w.phase == "measure") {
+        match window.second % 6 {
+            0 => (window.lost, window.connected) = (CLIENTS, 0),
+            1 => window.connected = CLIENTS / 3,
+            _ => window.connected = CLIENTS,
+        }
+    }
+    (run, windows)
+}
+
 /// Long-poll near the generator's limit: the run of `look.md`.
 pub fn suspect(start: usize) -> Sample {
     let mut sample = five_arms(start);
@@ -505,6 +521,7 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ),
         ("all seven arms, n = 5", (0..5).map(all_arms).collect()),
         ("one arm", vec![of_arms(vec![arm(Transport::Sse, 1.0)], 0)]),
+        ("ten storms", vec![storms()]),
         ("everything missing", edit(|s| s.0.arms.iter_mut().for_each(lose_everything))),
         (
             "0 publications",
