@@ -46,8 +46,7 @@ pub(crate) fn receive(plan: ShardPlan) -> io::Result<Accounts> {
     let gatherer = thread::spawn(move || {
         let mut total = Record::default();
         let (mut received_by_end, mut connected) = (0, 0);
-        while let Ok(record) = records.recv() {
-            let _ = spare.send(Box::default());
+        while let Ok(mut record) = records.recv() {
             total.merge(&record);
             if u64::from(record.second) < measure_end_s {
                 received_by_end += record.counts.received;
@@ -55,6 +54,8 @@ pub(crate) fn receive(plan: ShardPlan) -> io::Result<Accounts> {
             if !record.last {
                 connected = record.connected;
             }
+            record.clear();
+            let _ = spare.send(record);
         }
         accounts(&total, received_by_end, connected)
     });

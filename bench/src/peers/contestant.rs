@@ -11,6 +11,8 @@ use crate::run::Common;
 
 /// Whose cost all others are divided by.
 pub(super) const PUSHMARK: &str = "pushmark";
+/// And that of the same where arrivals gather.
+pub(super) const BATCHED: &str = "pushmark --batch 1ms";
 
 /// One that does the work.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +42,7 @@ pub(super) fn all() -> Vec<Contestant> {
     let ours = [
         Ours { name: "floor", receiver: Receiver::Floor, ..Ours::PLAIN },
         Ours::PLAIN,
-        Ours { name: "pushmark --batch 1ms", batch_ns: 1_000_000, ..Ours::PLAIN },
+        Ours { name: BATCHED, batch_ns: 1_000_000, ..Ours::PLAIN },
         Ours { name: "pushmark --poller io_uring", poller: Poller::IoUring, ..Ours::PLAIN },
     ];
     ours.into_iter().map(Contestant::Ours).chain(TOOLS.iter().map(Contestant::Tool)).collect()

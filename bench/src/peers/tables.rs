@@ -4,7 +4,7 @@ use pushmark_model::transport::Transport;
 
 use super::asked::{LADDER, MAIN};
 use super::cell::{Cell, Seen};
-use super::contestant::{Contestant, PUSHMARK};
+use super::contestant::{BATCHED, Contestant, PUSHMARK};
 use super::rows::{Question, Row};
 use crate::median::{Median, median};
 use crate::table::Table;
@@ -67,6 +67,7 @@ fn fan_out(rows: &[Row], cell: Cell, contestants: &[Contestant]) -> Table {
             "tool",
             "CPU-s per million handled",
             "÷ pushmark",
+            "÷ with batches",
             "core busy",
             "handled in time",
             "lost without a word",
@@ -77,7 +78,7 @@ fn fan_out(rows: &[Row], cell: Cell, contestants: &[Contestant]) -> Table {
             "p50 / p99 of the writes, ms",
         ],
     );
-    let ours = seen(PUSHMARK);
+    let (ours, batched) = (seen(PUSHMARK), seen(BATCHED));
     for one in contestants {
         if let Some(why) = one.lacks(Question::FanOut, cell.transport) {
             table.note(format!("{} is not in it: {why}", one.name()));
@@ -91,14 +92,16 @@ fn fan_out(rows: &[Row], cell: Cell, contestants: &[Contestant]) -> Table {
             continue;
         }
         let of = |f: &dyn Fn(&Seen) -> f64| middle(&runs, f);
-        let ratio = ratio(&runs, &ours);
+        let ratios = [ratio(&runs, &ours), ratio(&runs, &batched)];
+        let [plainly, with_batches] = ratios.map(|r| r.map_or("–".into(), |r| format!("{r:.1}")));
         let counts = runs.iter().all(|(_, seen)| seen.counts);
         let lost: u64 = runs.iter().map(|(_, s)| s.offered.saturating_sub(s.handled)).sum();
         let after: Vec<f64> = runs.iter().filter_map(|(_, s)| s.busy_after).collect();
         table.row(vec![
             one.title(),
             format!("{:.1}", of(&Seen::cpu_s_per_million)),
-            ratio.map_or("–".into(), |r| format!("{r:.1}")),
+            plainly,
+            with_batches,
             format!("{:.0} %", of(&|s| s.cpu_ns as f64 / cell.seconds as f64 / 1e7).value),
             format!("{:.2} %", of(&|s| s.in_time as f64 / s.offered.max(1) as f64 * 100.0).value),
             if counts { lost.to_string() } else { "cannot count".to_owned() },
@@ -122,15 +125,17 @@ fn fan_out(rows: &[Row], cell: Cell, contestants: &[Contestant]) -> Table {
             );
             table.target(text, apart.low >= -allowed && apart.high <= allowed);
         }
-        let bound = TIMES.iter().find(|(tool, _)| *tool == one.name());
-        if let (Some((tool, times)), Some(r)) = (bound, ratio)
-            && MAIN.contains(&(cell.clients, cell.rate() as u64))
-        {
-            let text = format!(
-                "{tool}, {}, {} clients: a delivery costs at least {times} × ours: {r:.1}",
-                cell.transport, cell.clients
-            );
-            table.target(text, r.low >= *times);
+        let Some((tool, times)) = TIMES.iter().find(|(tool, _)| *tool == one.name()) else { continue };
+        for (ratio, how) in ratios.into_iter().zip(["", ", with batches"]) {
+            if let Some(r) = ratio
+                && MAIN.contains(&(cell.clients, cell.rate() as u64))
+            {
+                let text = format!(
+                    "{tool}, {}, {} clients: a delivery costs at least {times} × ours{how}: {r:.1}",
+                    cell.transport, cell.clients
+                );
+                table.target(text, r.low >= *times);
+            }
         }
     }
     table.note(

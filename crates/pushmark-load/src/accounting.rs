@@ -14,7 +14,7 @@ use pushmark_model::plan::ArmPlan;
 use pushmark_model::record::{Record, heat_row};
 use pushmark_model::stamp::Stamp;
 use pushmark_model::transport::Transport;
-use pushmark_net::Nanos;
+use pushmark_net::{Nanos, prefetch};
 
 use crate::ledger::Ledger;
 
@@ -171,6 +171,13 @@ impl Accounting {
     fn of(&self, connection: u32) -> &[Subscription] {
         let first = connection as usize * self.per_connection;
         &self.subscriptions[first..first + self.per_connection]
+    }
+
+    /// What this connection hears is accounted for next.
+    pub(crate) fn expect(&self, connection: u32) {
+        if let Some(first) = self.subscriptions.get(connection as usize * self.per_connection) {
+            prefetch(first);
+        }
     }
 
     /// A publication is due: every subscription gets its provisional fate.

@@ -231,7 +231,7 @@ impl Shard {
                 }
                 false => look.timeout_ns(began_ns, next_ns),
             };
-            let batch = self.poller.wait(Some(timeout_ns))?;
+            let mut batch = self.poller.wait(Some(timeout_ns))?;
             self.now_ns = Clock::now();
             let waited_ns = (began_ns, self.now_ns);
             let brought = match batch.len() {
@@ -250,7 +250,8 @@ impl Shard {
                 self.cross(bound, at_ns);
             }
             self.publish_due(self.now_ns);
-            for ready in batch {
+            while let Some(ready) = batch.next() {
+                self.expect(batch.peek());
                 match token::unpack(ready.token) {
                     (Owner::Outlet, generation, at) => {
                         if let Some((publisher, mut desk)) = self.desk() {
@@ -354,7 +355,7 @@ impl Shard {
         record.second = second;
         record.last = last;
         record.connected = self.connected;
-        // What the sink gives back was emptied elsewhere, not on this thread.
+        // What the sink gives back was emptied elsewhere, not on this thread, and has its memory.
         self.accounting.record = sink.take(record);
         self.accounting.record.second_open_max = self.seconds.open;
     }

@@ -10,7 +10,7 @@ pub enum Poller {
     /// epoll tells which connections can be read, and each is read by a call of its own.
     #[default]
     Epoll,
-    /// io_uring brings what was read with the news (multishot receive, Linux 6.0). Where the system
+    /// io_uring brings what was read with the news (multishot receive, Linux 6.1). Where the system
     /// has none, epoll takes its place, and the run says so.
     IoUring,
 }

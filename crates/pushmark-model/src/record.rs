@@ -123,12 +123,21 @@ macro_rules! sums {
             pub fn add(&mut self, other: &$name) {
                 $(Sum::add(&mut self.$field, &other.$field);)*
             }
+
+            /// Sets all fields to nothing; distributions that were used keep their memory.
+            pub fn clear(&mut self) {
+                $(Sum::clear(&mut self.$field);)*
+            }
         }
     };
 }
 
-trait Sum {
+trait Sum: Default {
     fn add(&mut self, other: &Self);
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
 }
 macro_rules! sum_numbers { ($($t:ty),*) => { $(impl Sum for $t { #[inline] fn add(&mut self, other: &$t) { *self += *other } })* } }
 sum_numbers!(u64, i64, i128);
@@ -145,6 +154,10 @@ impl Sum for Safety {
 impl Sum for Distribution {
     fn add(&mut self, other: &Distribution) {
         self.merge(other);
+    }
+
+    fn clear(&mut self) {
+        Distribution::clear(self);
     }
 }
 
@@ -445,6 +458,13 @@ impl Record {
         self.subscribed_by = self.subscribed_by.max(other.subscribed_by);
         self.hold_advised_ms = self.hold_advised_ms.max(other.hold_advised_ms);
     }
+
+    /// Forgets everything, and keeps the memory of the distributions it used: they are all of its size.
+    pub fn clear(&mut self) {
+        let mut times = std::mem::take(&mut self.times);
+        times.clear();
+        *self = Record { times, ..Record::default() };
+    }
 }
 
 #[cfg(test)]
@@ -468,6 +488,24 @@ mod tests {
         let mut sum = a.clone();
         sum.merge(&a);
         assert_eq!((sum.counts.delivered, sum.counts.unserved, sum.failed["refused"]), (6, -2, 4));
+    }
+
+    #[test]
+    fn what_was_cleared_is_filled_like_a_new_one() {
+        let fill = |record: &mut Record| {
+            record.times.latency.record_us(7);
+            record.counts.delivered += 1;
+        };
+        let (mut used, mut new) = (Record { second: 3, last: true, ..Record::default() }, Record::default());
+        fill(&mut used);
+        used.times.turn.record_us(9);
+        used.failed.insert("refused".into(), 2);
+        used.troubles.push("a".into());
+        used.clear();
+        fill(&mut used);
+        fill(&mut new);
+        let told = |record: &Record| postcard::to_stdvec(record).unwrap();
+        assert_eq!(told(&used), told(&new));
     }
 
     proptest! {

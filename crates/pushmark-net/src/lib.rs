@@ -3,8 +3,8 @@
 //! The only crate with sockets on the hot path. It knows no protocol and no message: `load`
 //! and `server` each run one loop a thread over these parts, and share nothing else.
 //!
-//! `unsafe` is confined to [`files`], [`stamps`], [`sockopt`] and `ring`, the places where the system
-//! offers something neither std, rustix nor socket2 hand out.
+//! `unsafe` is confined to [`files`], [`stamps`], [`sockopt`], `ring` and `prefetch`, the places where
+//! the system or the processor offers something neither std, rustix nor socket2 hand out.
 
 #![deny(unsafe_code)]
 
@@ -14,6 +14,8 @@ pub mod files;
 pub mod limits;
 pub mod listener;
 pub mod poller;
+#[allow(unsafe_code)]
+mod prefetch;
 #[allow(unsafe_code)]
 mod ring;
 pub mod slab;
@@ -30,6 +32,7 @@ pub use clock::{Clock, Nanos, sleep_until};
 pub use files::Hatch;
 pub use listener::Listener;
 pub use poller::{Arrival, Interest, Poller, Ready, set_timer_slack_1ns};
+pub use prefetch::prefetch;
 pub use slab::Slab;
 pub use sockopt::TcpInfo;
 pub use stream::{Connect, Link, Read};

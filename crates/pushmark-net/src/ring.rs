@@ -1,9 +1,12 @@
 //! Arrivals through io_uring: bytes come with the news of them, without a system call for each.
 //!
-//! A connection is given to the kernel once (multishot receive, Linux 6.0) and the kernel fills
+//! A connection is given to the kernel once (multishot receive) and the kernel fills
 //! buffers from a common pool (provided buffers) as bytes arrive. Everything else (connects, room
 //! to write, the publisher) stays with epoll, whose descriptor the ring watches like any other:
 //! one place to wait for both.
+//!
+//! What arrives is dealt with when the thread asks for it (deferred task work, Linux 6.1), and at no
+//! other time: a thread that lets arrivals gather is not woken by each of them.
 //!
 //! Descriptors are not registered: a multishot receive looks its file up once.
 
@@ -28,6 +31,9 @@ const COMPLETIONS: u32 = 8_192;
 /// Buffers in the pool; a power of two. A batch holds [`BATCH_MAX`] of them at most, so that the
 /// kernel always has some.
 const BUFFERS: u16 = 4_096;
+/// So many arrivals the kernel deals with where one is waited for; it leaves the others there
+/// (`IO_LOCAL_TW_DEFAULT_MAX`).
+const DEALT_WITH: usize = 20;
 /// Bytes of each: a message of the usual size and its frame.
 const BUFFER_LEN: usize = 1_024;
 /// The number of the one pool.
@@ -76,7 +82,7 @@ impl Ring {
     pub(crate) fn new() -> io::Result<Ring> {
         let uring = IoUring::builder()
             .setup_single_issuer()
-            .setup_coop_taskrun()
+            .setup_defer_taskrun()
             .setup_cqsize(COMPLETIONS)
             .build(SUBMISSIONS)?;
         let pool = Pool::new(&uring)?;
@@ -158,7 +164,11 @@ impl Ring {
             self.push(poll.build().user_data(EPOLL_KEY))?;
             self.watches_epoll = true;
         }
-        let mut waited = Waited { broken_off: self.enter(timeout_ns)?, epoll: false };
+        let mut broken_off = self.enter(1, timeout_ns)?;
+        if self.uring.completion().len() >= DEALT_WITH {
+            broken_off |= self.enter(BATCH_MAX, Some(0))?;
+        }
+        let mut waited = Waited { broken_off, epoll: false };
         let Ring { uring, pool, watches, ended, watches_epoll, .. } = self;
         for completion in uring.completion().take(BATCH_MAX) {
             match completion.user_data() {
@@ -197,13 +207,14 @@ impl Ring {
         Ok(waited)
     }
 
-    /// Hands over what is to be begun and waits; gives whether a signal ended the wait.
-    fn enter(&mut self, timeout_ns: Option<Nanos>) -> io::Result<bool> {
+    /// Hands over what is to be begun and waits for so many completions; gives whether a signal ended
+    /// the wait.
+    fn enter(&mut self, want: usize, timeout_ns: Option<Nanos>) -> io::Result<bool> {
         let entered = match timeout_ns {
-            None => self.uring.submit_and_wait(1),
+            None => self.uring.submit_and_wait(want),
             Some(ns) => {
                 let time = Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
-                self.uring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time))
+                self.uring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&time))
             }
         };
         match entered {

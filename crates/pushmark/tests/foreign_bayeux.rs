@@ -6,7 +6,7 @@ mod tool;
 use conformance::process::Process;
 use conformance::{interop, tools};
 use serde_json::Value;
-use tool::{LOAD, Tool, arms, number, whole};
+use tool::{LOAD, POLLERS, Tool, arms, number, whole};
 
 /// Rows of `servers.toml` that are not ours, with what a scenario may ask of them.
 const SERVERS: [(&str, &[&str]); 2] =
@@ -25,8 +25,8 @@ fn crowds_of_ours_hear_everything_on_servers_of_others() {
     for (server, transports) in SERVERS {
         for transport in transports {
             let target = format!("[target]\nserver = \"{server}\"\n");
-            let posted = heard(&tool, transport, &target, BY_POST);
-            let talked = heard(&tool, transport, &target, BY_BAYEUX);
+            let [posted, talked] = [(BY_POST, POLLERS[0]), (BY_BAYEUX, POLLERS[1])]
+                .map(|(publisher, poller)| heard(&tool, transport, &target, publisher, poller));
             rows.push(vec![format!("`{server}`"), (*transport).to_owned(), posted, talked]);
         }
     }
@@ -38,12 +38,15 @@ fn crowds_of_ours_hear_everything_on_servers_of_others() {
 }
 
 /// A small crowd, everything accounted for. Gives how much of what it was owed came.
-fn heard(tool: &Tool, transport: &str, target: &str, publisher: &str) -> String {
+fn heard(tool: &Tool, transport: &str, target: &str, publisher: &str, poller: &str) -> String {
     let out = tool.path("out");
     if out.exists() {
         std::fs::remove_dir_all(&out).expect("the last run's folder");
     }
-    let run = tool.measure(&format!("transports = [\"{transport}\"]\n{target}{LOAD}{publisher}"), &[]);
+    let run = tool.measure(
+        &format!("transports = [\"{transport}\"]\n{target}{LOAD}{publisher}"),
+        &["--poller", poller],
+    );
     let arm: &Value = &arms(&run)[0];
     whole(arm);
     if transport == "bayeux-websocket" {
@@ -61,5 +64,7 @@ fn heard_on_faye(tool: &Tool, transport: &str) -> String {
     let url = line["url"].as_str().expect("an URL");
     let url = if transport == "bayeux" { url.to_owned() } else { url.replacen("http", "ws", 1) };
     let target = format!("[target.subscribe]\n{transport} = \"{url}\"\n");
-    heard(tool, transport, &target, BY_BAYEUX)
+    let [by_epoll, by_ring] = POLLERS.map(|poller| heard(tool, transport, &target, BY_BAYEUX, poller));
+    assert_eq!(by_epoll, by_ring);
+    by_epoll
 }

@@ -4,7 +4,7 @@ mod tool;
 
 use std::path::Path;
 
-use tool::{LOAD, Tool, arms, have, number, whole};
+use tool::{LOAD, POLLERS, Tool, arms, have, number, whole};
 
 fn nchan() -> bool {
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].iter().any(|path| Path::new(path).exists());
@@ -17,27 +17,29 @@ fn every_message_arrives_over_four_transports() {
     if !nchan() {
         return;
     }
-    let tool = Tool::new();
     // Its long poll acknowledges nothing, so the crowd must have settled before the first message.
     let load = LOAD.replace("settle = \"200ms\"", "settle = \"1300ms\"");
-    let run = tool.measure(
-        &format!("[target]\nserver = \"nchan\"\n{load}[publisher]\nrate = \"50/s\"\n[thresholds]\n\"delivery.missing\" = \"== 0\"\n"),
-        &[],
+    let scenario = format!(
+        "[target]\nserver = \"nchan\"\n{load}[publisher]\nrate = \"50/s\"\n[thresholds]\n\"delivery.missing\" = \"== 0\"\n"
     );
-    let transports: Vec<&str> = arms(&run).iter().filter_map(|arm| arm["transport"].as_str()).collect();
-    assert_eq!(transports, ["long-poll", "stream", "sse", "websocket"]);
-    for arm in arms(&run) {
-        whole(arm);
-        assert_eq!(number(arm, "/delivery/intended"), 400.0);
-        assert_eq!(arm["outcome"], "held");
-        assert!(
-            number(arm, "/server/cpu_us") > 0.0,
-            "the worker's cost is seen below the shell that started it"
-        );
-        let by = if arm["transport"] == "long-poll" { "settle" } else { "head" };
-        assert_eq!(arm["subscribed_by"], by);
+    for poller in POLLERS {
+        let run = Tool::new().measure(&scenario, &["--poller", poller]);
+        let transports: Vec<&str> = arms(&run).iter().filter_map(|arm| arm["transport"].as_str()).collect();
+        assert_eq!(transports, ["long-poll", "stream", "sse", "websocket"]);
+        for arm in arms(&run) {
+            whole(arm);
+            assert_eq!(number(arm, "/delivery/intended"), 400.0);
+            assert_eq!(arm["outcome"], "held");
+            assert!(
+                number(arm, "/server/cpu_us") > 0.0,
+                "the worker's cost is seen below the shell that started it"
+            );
+            let by = if arm["transport"] == "long-poll" { "settle" } else { "head" };
+            assert_eq!(arm["subscribed_by"], by);
+        }
+        assert!(run["thresholds"].as_array().unwrap().iter().all(|t| t["ok"] == true));
+        assert!(run["plan"]["arms"].as_array().unwrap().iter().all(|arm| arm["poller"] == poller));
     }
-    assert!(run["thresholds"].as_array().unwrap().iter().all(|t| t["ok"] == true));
 }
 
 #[test]

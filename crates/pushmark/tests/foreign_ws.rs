@@ -3,7 +3,7 @@
 mod tool;
 
 use serde_json::Value;
-use tool::{LOAD, Tool, arms, have, number, root, whole};
+use tool::{LOAD, POLLERS, Tool, arms, have, number, root, whole};
 
 /// Where the pinned packages are.
 fn packages() -> Option<std::path::PathBuf> {
@@ -36,21 +36,28 @@ const CHAT: &str = r#"{ url = "ws://127.0.0.1:{port}/chat?user={client}", subpro
 #[test]
 fn subscriptions_by_message_and_heartbeats_of_both_sides() {
     let Some(packages) = packages() else { return };
-    let tool = Tool::new();
     let publish = "[target.publish]\nurl = \"http://127.0.0.1:{port}/publish?channel={channel}\"\n\
                    [subscriptions]\nchannels = 6\nper_connection = 3\n";
-    let run = tool.measure(&scenario(&tool, &packages, &CHAT.replace('\n', ""), publish), &["-d", "3s"]);
-    let arm = &arms(&run)[0];
-    whole(arm);
-    assert_eq!(arm["subscribed_by"], "ready");
-    assert_eq!(number(arm, "/delivery/unstamped"), 0.0, "greetings and heartbeats are no messages of ours");
-    let seen = stats(&tool);
-    assert_eq!(seen["protocols"], serde_json::json!({ "chat.v2": 8 }));
-    assert_eq!(number(&seen, "/silent"), 0.0, "it would have ended a client that forgot its heartbeats");
-    // Some 5 s of one each 150 ms and one each 100 ms, of 8 clients.
-    assert!(number(&seen, "/pings") > 100.0 && number(&seen, "/answers") > 150.0, "{seen}");
-    let first: Value = serde_json::from_str(seen["texts"][0].as_str().unwrap()).unwrap();
-    assert_eq!(first["subscribe"].as_str().unwrap().split(',').count(), 3);
+    for poller in POLLERS {
+        let tool = Tool::new();
+        let scenario = scenario(&tool, &packages, &CHAT.replace('\n', ""), publish);
+        let run = tool.measure(&scenario, &["-d", "3s", "--poller", poller]);
+        let arm = &arms(&run)[0];
+        whole(arm);
+        assert_eq!(arm["subscribed_by"], "ready");
+        assert_eq!(
+            number(arm, "/delivery/unstamped"),
+            0.0,
+            "greetings and heartbeats are no messages of ours"
+        );
+        let seen = stats(&tool);
+        assert_eq!(seen["protocols"], serde_json::json!({ "chat.v2": 8 }));
+        assert_eq!(number(&seen, "/silent"), 0.0, "it would have ended a client that forgot its heartbeats");
+        // Some 5 s of one each 150 ms and one each 100 ms, of 8 clients.
+        assert!(number(&seen, "/pings") > 100.0 && number(&seen, "/answers") > 150.0, "{seen}");
+        let first: Value = serde_json::from_str(seen["texts"][0].as_str().unwrap()).unwrap();
+        assert_eq!(first["subscribe"].as_str().unwrap().split(',').count(), 3);
+    }
 }
 
 #[test]

@@ -34,14 +34,19 @@ const ALL: &str =
 
 const BELIEVED: &str = "[target.tls]\nca = \"authority.pem\"\n";
 
+/// A target whose certificate `authority.pem` vouches for, and where the files are; none without nginx.
+fn behind_nginx() -> Option<(Tool, Terminator)> {
+    nginx().then(|| {
+        let tool = Tool::new();
+        Authority::new(&tool, "authority").vouch(&tool, "localhost");
+        let target = Terminator::start(&tool, &[], "");
+        (tool, target)
+    })
+}
+
 #[test]
 fn every_transport_delivers_everything() {
-    if !nginx() {
-        return;
-    }
-    let tool = Tool::new();
-    Authority::new(&tool, "authority").vouch(&tool, "localhost");
-    let target = Terminator::start(&tool, &[], "");
+    let Some((tool, target)) = behind_nginx() else { return };
     let run = tool.measure(&scenario(target.port, true, BELIEVED), &["--set", ALL]);
     assert_eq!(arms(&run).len(), 7);
     for arm in arms(&run) {
@@ -58,12 +63,7 @@ fn every_transport_delivers_everything() {
 
 #[test]
 fn peers_and_feeds_publish_over_tls_from_agents_too() {
-    if !nginx() {
-        return;
-    }
-    let tool = Tool::new();
-    Authority::new(&tool, "authority").vouch(&tool, "localhost");
-    let target = Terminator::start(&tool, &[], "");
+    let Some((tool, target)) = behind_nginx() else { return };
     let text = scenario(target.port, true, BELIEVED).replace(
         "[publisher]\n",
         &format!("websocket = {{ url = \"wss://localhost:{}/ws\", text = \"publish {{channel}}\\n{{message}}\" }}\n[publisher]\nover = \"websocket\"\nconnections = 2\n", target.port),
@@ -74,9 +74,7 @@ fn peers_and_feeds_publish_over_tls_from_agents_too() {
     whole(arm);
     assert!(number(arm, "/delivery/read_lag_stamped/count") > 0.0, "the kernel stamps ciphertext as well");
 
-    let tool = Tool::new();
-    Authority::new(&tool, "authority").vouch(&tool, "localhost");
-    let target = Terminator::start(&tool, &[], "");
+    let Some((tool, target)) = behind_nginx() else { return };
     let text = scenario(target.port, false, BELIEVED) + "[publisher]\nmode = \"peer\"\nrate = \"20/s\"\n";
     let run = tool.measure(&text, &["-t", "bayeux,bayeux-websocket", "--threads", "1"]);
     arms(&run).iter().for_each(whole);
@@ -84,13 +82,8 @@ fn peers_and_feeds_publish_over_tls_from_agents_too() {
 
 #[test]
 fn who_is_not_believed_is_told_and_insecure_believes_anybody() {
-    if !nginx() {
-        return;
-    }
-    let tool = Tool::new();
-    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    let Some((tool, target)) = behind_nginx() else { return };
     Authority::new(&tool, "stranger");
-    let target = Terminator::start(&tool, &[], "");
     tool.write("plain.toml", &scenario(target.port, true, ""));
     for more in [&[][..], &["--ca", "stranger.pem"]] {
         let arguments = [&["run", "plain.toml", "-t", "sse,websocket", "-q"], more].concat();
@@ -130,12 +123,7 @@ fn a_target_that_asks_who_comes_gets_the_clients_certificate() {
 
 #[test]
 fn who_comes_back_takes_up_the_session_unless_told_not_to() {
-    if !nginx() {
-        return;
-    }
-    let tool = Tool::new();
-    Authority::new(&tool, "authority").vouch(&tool, "localhost");
-    let target = Terminator::start(&tool, &[], "");
+    let Some((tool, target)) = behind_nginx() else { return };
     let text = scenario(target.port, false, BELIEVED);
     // Each poll is a connection of its own.
     let more = ["-t", "poll", "-d", "2s", "--threads", "1", "--set", "load.keep_alive=false"];

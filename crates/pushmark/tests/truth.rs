@@ -67,12 +67,9 @@ families! {
     stamps_tell_the_servers_delay_to_a_starved_generator = "starved",
 }
 
-/// What depends on how bytes are read: counts, order, ends, and the instants. The rest of the families
-/// asks of what comes behind that; `pushmark selftest --full --poller io_uring` has them all.
 #[test]
 fn a_ring_tells_what_epoll_tells() {
-    for name in ["counts", "corrupt", "delay", "reset", "silence", "refusal", "long-poll", "values", "shards"]
-    {
-        holds(name, Poller::IoUring);
+    for family in FAMILIES {
+        holds(family.name, Poller::IoUring);
     }
 }

@@ -1,17 +1,28 @@
 //! Clients read: bytes become events. Received is taken here, at the read.
 
 use pushmark_model::record::SubscribedBy;
-use pushmark_net::{Arrival, Clock, Read};
+use pushmark_net::{Arrival, Clock, Read, Ready, prefetch};
 use pushmark_proto::client::{Event, Lane};
 
 use crate::conn::Phase;
 use crate::shard::Shard;
+use crate::token::{self, Owner};
 use crate::trouble;
 
 /// Largest incomplete unit a connection may keep (an answer's head).
 const KEPT_MAX: usize = 64 << 10;
 
 impl Shard {
+    /// The client that is read next is brought into the cache while this one is read.
+    #[inline]
+    pub(crate) fn expect(&self, next: Option<&Ready>) {
+        let Some((Owner::Client, _, index)) = next.map(|ready| token::unpack(ready.token)) else { return };
+        if let Some(conn) = self.crowd.get(index as usize) {
+            prefetch(conn);
+            self.accounting.expect(index);
+        }
+    }
+
     /// Reads once, or takes what the poller has read; gives whether more may lie there: a short
     /// read took all there was.
     pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {

@@ -18,7 +18,7 @@ use pushmark_net::files;
 use super::Agent;
 use crate::server::cpus;
 
-/// Records of a shard that may wait to be added up. One that has as many goes on filling its present
+/// Records of a shard that may wait until they are added up. One that has as many goes on filling its present
 /// one: seconds are then told together, and nothing is lost.
 const WAITING_MAX: usize = 2;
 
@@ -100,16 +100,20 @@ impl Crew {
                 cpus::pin_current_thread(&[cpu])?;
             }
             let mut waiting = 0;
-            let mut empty: Vec<Box<Record>> = Vec::new();
+            // One is enough, and more would hold what a busy second needed for good.
+            let mut empty: Option<Box<Record>> = None;
             let mut sink = |record: Box<Record>| {
-                empty.extend(spares.try_iter().inspect(|_| waiting -= 1));
+                for spare in spares.try_iter() {
+                    waiting -= 1;
+                    empty = Some(spare);
+                }
                 if waiting == WAITING_MAX && !record.last {
                     return record;
                 }
                 waiting += 1;
                 // A closed channel means that nobody wants records any more.
                 let _ = sender.send(record);
-                empty.pop().unwrap_or_default()
+                empty.take().unwrap_or_default()
             };
             run_shard(plan, &mut || told.try_recv().ok(), &mut sink)
         })?;
@@ -130,15 +134,20 @@ impl Crew {
         Ok(())
     }
 
-    /// The next record.
+    /// Takes a record back that has been added up: its shard fills it again, so that it makes no new
+    /// pages. Until then the shard counts it as waiting.
+    pub(crate) fn take_back(&self, mut record: Box<Record>) {
+        if let Some(spare) = self.spares.get(&record.shard) {
+            record.clear();
+            // Its shard may have ended.
+            let _ = spare.send(record);
+        }
+    }
+
+    /// The next record, to be taken back.
     pub(crate) fn next(&self, within: Duration) -> Came {
         match self.records.recv_timeout(within) {
-            Ok(record) => {
-                if let Some(spare) = self.spares.get(&record.shard) {
-                    let _ = spare.send(Box::default());
-                }
-                Came::Record(record)
-            }
+            Ok(record) => Came::Record(record),
             Err(RecvTimeoutError::Timeout) => Came::Nothing,
             Err(RecvTimeoutError::Disconnected) => Came::End,
         }

@@ -42,8 +42,12 @@ pub(crate) fn work() -> anyhow::Result<()> {
     loop {
         match crew.next(Duration::MAX) {
             Came::Record(record) => {
-                frame::write(&mut said, &Said::Record(record))?;
+                let told = Said::Record(record);
+                frame::write(&mut said, &told)?;
                 said.flush()?;
+                if let Said::Record(record) = told {
+                    crew.take_back(record);
+                }
             }
             Came::Nothing => {}
             Came::End => break,

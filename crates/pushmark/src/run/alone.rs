@@ -82,7 +82,10 @@ pub(super) fn measure(
         }
         let next_ns = window.get(marks.len()).map_or(TICK_NS, |&at_ns| at_ns.saturating_sub(now_ns));
         match crew.next(Duration::from_nanos(next_ns.min(TICK_NS))) {
-            Came::Record(record) => drop(gathered.add(&record)),
+            Came::Record(record) => {
+                gathered.add(&record);
+                crew.take_back(record);
+            }
             Came::Nothing => {}
             Came::End => break,
         }

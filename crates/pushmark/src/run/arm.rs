@@ -133,6 +133,7 @@ pub(super) fn drive(
                     progress.trouble(&format!("{}: {trouble}", plan.transport));
                 }
                 watch.crowd_point(&record, &gathered, &monitor, &mut marks);
+                crew.take_back(record);
             }
             Came::Nothing => {}
             Came::End => break,

@@ -4,10 +4,11 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use pushmark_model::run::Run;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::bench::Bench;
 use super::log::TruthLog;
@@ -60,9 +61,14 @@ impl UnderWay {
         Ok(UnderWay { child, said, folder, truth })
     }
 
-    /// Its process.
-    pub(super) fn id(&self) -> i32 {
-        self.child.id() as i32
+    /// Stops it for so long, server and all else going on; gives how long it was.
+    pub(super) fn stop_for(&self, time: Duration) -> anyhow::Result<Duration> {
+        let pid = Pid::from_raw(self.child.id() as i32).context("a process has a number")?;
+        let began = Instant::now();
+        kill_process(pid, Signal::STOP)?;
+        std::thread::sleep(time);
+        kill_process(pid, Signal::CONT)?;
+        Ok(began.elapsed())
     }
 
     /// Waits until it says that measuring has begun.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use pushmark_model::run::{Run, VerdictState};
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::Check;
 use super::bench::Bench;
@@ -90,14 +89,9 @@ fn stopped(bench: &mut Bench) -> anyhow::Result<()> {
         .publisher("mode = \"emitter\"")
         .rate(100.0);
     let run = UnderWay::start(bench, &ask)?;
-    let pid = Pid::from_raw(run.id()).context("a process has a number")?;
     run.wait_measure()?;
     std::thread::sleep(Duration::from_millis(1_000));
-    let began = Instant::now();
-    kill_process(pid, Signal::STOP)?;
-    std::thread::sleep(STOP);
-    kill_process(pid, Signal::CONT)?;
-    let stopped_ms = began.elapsed().as_secs_f64() * 1e3;
+    let stopped_ms = run.stop_for(STOP)?.as_secs_f64() * 1e3;
     let ended = run.wait()?;
     bench.add_up(&ended.run)?;
     let (lag_ms, latency_ms) = largest(&ended.run)?;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use pushmark_model::run::Latency;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::Check;
 use super::bench::{Attempt, Bench};
@@ -43,12 +42,9 @@ fn starved(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attempt
         .publisher("mode = \"emitter\"")
         .rate(1_000.0 / INTERVAL_MS as f64);
     let run = UnderWay::start(bench, &ask)?;
-    let pid = Pid::from_raw(run.id()).context("a process has a number")?;
     run.wait_measure()?;
     for _ in 0..stops {
-        kill_process(pid, Signal::STOP)?;
-        std::thread::sleep(STOP);
-        kill_process(pid, Signal::CONT)?;
+        run.stop_for(STOP)?;
         std::thread::sleep(GO);
     }
     let ended = run.wait()?;

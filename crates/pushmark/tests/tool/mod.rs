@@ -30,6 +30,9 @@ duration = \"1s\"
 drain = \"1s\"
 ";
 
+/// Both ways to wait and read, as `--poller` has them.
+pub const POLLERS: [&str; 2] = ["epoll", "io_uring"];
+
 /// The tree's own servers.
 pub fn servers() -> PathBuf {
     root().join("servers")
