@@ -35,6 +35,7 @@ pub mod run;
 pub mod scenario;
 pub mod schedule;
 pub mod search;
+pub mod second;
 pub mod stamp;
 pub mod stats;
 pub mod steady;

@@ -11,7 +11,7 @@ use pushmark_model::run::{
 };
 use pushmark_model::transport::Transport;
 
-use super::{Gathered, age, stability};
+use super::{Gathered, Second, age, stability};
 use crate::store::hlog::Interval;
 
 impl Gathered {
@@ -137,11 +137,11 @@ impl Gathered {
             / f64::from(self.plan.subscriptions.channels.max(1))
     }
 
-    fn measured_seconds(&self) -> Vec<&super::Second> {
+    fn measured_seconds(&self) -> Vec<&Second> {
         // Whole seconds inside the phase only.
         let from = self.plan.phases.measure_start_ns().div_ceil(1_000_000_000) as u32;
         let to = (self.plan.phases.measure_end_ns() / 1_000_000_000) as u32;
-        self.seconds.range(from..to.max(from)).map(|(_, second)| second).collect()
+        self.seconds().range(from..to.max(from)).map(|(_, second)| second).collect()
     }
 
     fn heat(&self) -> Heat {
@@ -261,7 +261,7 @@ impl Gathered {
             hold_advised_us: (self.total.hold_advised_ms > 0).then_some(self.total.hold_advised_ms * 1_000),
             commands: counts.commands,
             second_connections: counts.second_connections,
-            second_open_max: self.seconds.values().map(|s| s.second_open_max).max().unwrap_or(0),
+            second_open_max: self.seconds().values().map(|s| s.second_open_max).max().unwrap_or(0),
             messages_per_reply: (counts.replies > 0)
                 .then(|| counts.replied_messages as f64 / counts.replies as f64),
         })
@@ -289,7 +289,7 @@ impl Gathered {
 
     /// The latencies of each second, for the interval log; the arm began so long after the run.
     pub fn intervals(&self, began: Duration) -> Vec<Interval> {
-        let seconds = self.seconds.iter().filter(|(_, s)| !s.histogram.is_empty());
+        let seconds = self.seconds().iter().filter(|(_, s)| !s.histogram.is_empty());
         seconds
             .map(|(&second, s)| Interval {
                 tag: format!("{}.received_latency", self.plan.transport),
@@ -311,7 +311,7 @@ impl Gathered {
                 self.plan.subscriptions.per_connection.max(1)
             });
         let (mut established, mut served) = (0, None);
-        self.seconds
+        self.seconds()
             .iter()
             .map(|(&second, s)| {
                 let at_ns = u64::from(second) * 1_000_000_000;

@@ -5,64 +5,31 @@
 
 mod age;
 mod arm;
+mod aside;
 mod emits;
 mod pull;
+mod seconds;
 mod spread;
 mod stability;
 
 use std::collections::BTreeMap;
+use std::io;
 
 use pushmark_model::plan::ArmPlan;
 use pushmark_model::record::Record;
+pub use pushmark_model::second::Second;
 
 pub use arm::phases;
+use seconds::Seconds;
 pub use stability::Stability;
 
-/// What one second brought, over all shards.
-#[derive(Clone, Debug, Default)]
-pub struct Second {
-    /// Connections subscribed at its end.
-    pub connected: u64,
-    /// Second connections open at once in it, at most.
-    pub second_open_max: u64,
-    /// Lost in it.
-    pub lost: u64,
-    /// Attempts failed in it.
-    pub failed: u64,
-    /// Of them for want of a port or a descriptor of ours.
-    pub failed_ours: u64,
-    /// Connections that got their first byte of response in it.
-    pub established: u64,
-    /// Median of the time from their due instants to it, µs.
-    pub answer_p50_us: Option<i64>,
-    /// Publications due.
-    pub due: u64,
-    /// Publications sent.
-    pub sent: u64,
-    /// Deliveries received.
-    pub received: u64,
-    /// Answers with news to requests that were held, and without.
-    pub answered: (u64, u64),
-    /// Requests of pollers.
-    pub requests: u64,
-    /// Bytes read.
-    pub bytes_in: u64,
-    /// Bytes written.
-    pub bytes_out: u64,
-    /// Median, p99 and maximum of received − due, µs.
-    pub latency_us: Option<(i64, i64, i64)>,
-    /// p99 of the read lag, µs.
-    pub read_lag_p99_us: Option<i64>,
-    /// The latencies received in it: a compressed HdrHistogram V2; empty if there were none.
-    pub histogram: Vec<u8>,
-}
-
-/// The sum so far. Its size is bounded by the number of seconds, not of messages.
+/// The sum so far. Its size does not grow with the messages, and next to nothing with the seconds:
+/// older ones are set aside in a file.
 #[derive(Debug)]
 pub struct Gathered {
     plan: ArmPlan,
     total: Record,
-    seconds: BTreeMap<u32, Second>,
+    seconds: Seconds,
     // Windows of one second of several shards are merged before they are summarised.
     open: BTreeMap<u32, (Record, u32)>,
     spread: spread::Spreads,
@@ -79,7 +46,7 @@ impl Gathered {
             spread: spread::Spreads::new(plan),
             plan: plan.clone(),
             total: Record::default(),
-            seconds: BTreeMap::new(),
+            seconds: Seconds::default(),
             open: BTreeMap::new(),
             // A half has as many shards as the other.
             shards: shards * plan.halves().len() as u32,
@@ -108,6 +75,7 @@ impl Gathered {
         };
         rest.troubles.truncate(pushmark_model::record::TROUBLES_MAX);
         self.total.merge(&rest);
+        self.seconds.cool(&mut self.total.heat);
         self.finished += u32::from(record.last);
 
         let (window, shards) = self.open.entry(record.second).or_default();
@@ -129,11 +97,17 @@ impl Gathered {
         Some(record.second)
     }
 
-    /// No more comes: seconds that a shard slept through are summarised from the others.
-    pub fn close(&mut self) {
+    /// No more comes: seconds that a shard slept through are summarised from the others, and what was
+    /// set aside comes back. Figures are asked for from here on.
+    ///
+    /// # Errors
+    /// What was set aside cannot be read again, in whole or in part: those seconds are absent.
+    pub fn close(&mut self) -> io::Result<()> {
         for (second, (window, _)) in std::mem::take(&mut self.open) {
             self.seconds.insert(second, Second::of(&window));
         }
+        self.seconds.recall(&mut self.total.heat)?;
+        self.halves.as_mut().map_or(Ok(()), |halves| halves.close())
     }
 
     /// The measure phase has other bounds.
@@ -156,44 +130,13 @@ impl Gathered {
         self.spread.emits(second)
     }
 
-    /// Second by second.
+    /// Second by second: the last ones while records still come.
     pub fn seconds(&self) -> &BTreeMap<u32, Second> {
-        &self.seconds
+        self.seconds.held()
     }
 
     /// The sum of all records.
     pub fn total(&self) -> &Record {
         &self.total
-    }
-}
-
-impl Second {
-    fn of(window: &Record) -> Second {
-        let latency = &window.times.window_latency;
-        Second {
-            connected: window.connected,
-            second_open_max: window.second_open_max,
-            lost: window.counts.lost,
-            failed: window.failed.values().sum(),
-            failed_ours: ["no_port", "no_descriptor"]
-                .iter()
-                .filter_map(|kind| window.failed.get(*kind))
-                .sum(),
-            established: window.times.connect.count(),
-            answer_p50_us: window.times.connect.quantile(0.5),
-            due: window.counts.publications_due_all,
-            sent: window.counts.published_all,
-            received: window.counts.received,
-            answered: (window.counts.answers_all, window.counts.timeouts_all),
-            requests: window.counts.requests,
-            bytes_in: window.counts.bytes_in,
-            bytes_out: window.counts.bytes_out,
-            latency_us: latency.quantile(0.5).map(|p50| {
-                let high = latency.extremes().map_or(p50, |e| e.1);
-                (p50, latency.quantile(0.99).unwrap_or(p50), high)
-            }),
-            read_lag_p99_us: window.times.read_lag.quantile(0.99),
-            histogram: latency.compressed(),
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! Who pushed and who pulled: the halves of a crowd, what polls repaired, and the trip time of all
 //! receipts, by which a poll and a push can be set side by side.
 
+use std::io;
+
 use pushmark_model::histogram::Distribution;
 use pushmark_model::hybrid::Half;
 use pushmark_model::plan::ArmPlan;
@@ -34,6 +36,11 @@ impl Halves {
     pub(super) fn add(&mut self, record: &Record) {
         let half = if record.shard < self.shards { &mut self.push } else { &mut self.pull };
         half.add(record);
+    }
+
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.push.close()?;
+        self.pull.close()
     }
 }
 

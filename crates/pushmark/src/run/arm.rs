@@ -185,7 +185,9 @@ pub(super) fn drive(
             return Err(internal(anyhow::anyhow!("the shards did not end in time")));
         }
     }
-    gathered.close();
+    if let Err(error) = gathered.close() {
+        progress.trouble(&format!("{}: seconds that were set aside are lost: {error}", plan.transport));
+    }
     let stopped_ns = stopped.map(|_| Clock::now());
     crew.join().map_err(|e| internal(anyhow::anyhow!(e)))?;
     marks.end = Some(monitor.mark_with_pss());
