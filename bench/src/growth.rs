@@ -48,7 +48,7 @@ fn one(args: &Args, common: &Common, transport: Transport) -> anyhow::Result<Tab
         name: format!("{name}, {clients}"),
         receiver,
         ask: Ask {
-            connect_rate: clients.min(15_000) as f64,
+            connect_rate: clients as f64,
             measure_ns: args.seconds * 1_000_000_000,
             ..Ask::of(transport, clients, 1_000_000 * clients / args.rate)
         },
