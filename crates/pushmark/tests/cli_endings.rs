@@ -28,10 +28,16 @@ fn scripted(tool: &Tool, script: &str) -> String {
     )
 }
 
+/// The same against a server so slow that no queue of ours is a share of what it shows.
+fn judged(threshold: &str) -> String {
+    let slow = "server = \"builtin\"\nargs = [\"--delay\", \"50ms\"]";
+    format!("{}[thresholds]\n{threshold}\n", builtin().replace("server = \"builtin\"", slow))
+}
+
 #[test]
 fn a_run_whose_thresholds_hold_ends_with_0() {
     let tool = Tool::new();
-    tool.write("s.toml", &format!("{}[thresholds]\n\"delivery.missing\" = \"== 0\"\n", builtin()));
+    tool.write("s.toml", &judged("\"delivery.missing\" = \"== 0\""));
     let ended = tool.run_judged(&["run", "s.toml"]).expect(0).never_panicked();
     assert!(ended.out.contains("delivery.missing == 0"), "{}", ended.out);
     let kept = tool.names("results");
@@ -41,7 +47,7 @@ fn a_run_whose_thresholds_hold_ends_with_0() {
 #[test]
 fn a_crossed_threshold_ends_with_99() {
     let tool = Tool::new();
-    tool.write("s.toml", &format!("{}[thresholds]\n\"delivery.p50\" = \"< 1us\"\n", builtin()));
+    tool.write("s.toml", &judged("\"delivery.p50\" = \"< 1us\""));
     let ended = tool.run_judged(&["run", "s.toml", "-q", "-o", "out"]).expect(99);
     assert!(ended.out.contains("delivery.p50 < 1us"), "{}", ended.out);
     assert_eq!(tool.run_json("out")["thresholds"][0]["ok"], false);
@@ -231,7 +237,7 @@ fn incomplete(run: &Value, code: &str) {
 /// Sends a signal in the middle of measure; what was measured is kept and marked.
 fn stopped_by(signal: Signal, code: i32) {
     let tool = Tool::new();
-    tool.write("s.toml", &format!("{}[thresholds]\n\"delivery.p50\" = \"< 1us\"\n", builtin()));
+    tool.write("s.toml", &judged("\"delivery.p50\" = \"< 1us\""));
     let mut running = tool.start(&["run", "s.toml", "-d", "300s", "-t", "sse,websocket", "-o", "out"]);
     running.wait_for("measure");
     tool::pass(Duration::from_millis(1_500));

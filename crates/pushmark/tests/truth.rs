@@ -34,10 +34,19 @@ fn holds(name: &str, poller: Poller) {
 
 macro_rules! families {
     ($($test:ident = $name:literal,)*) => {
-        $(#[test]
-        fn $test() {
-            holds($name, Poller::Epoll);
-        })*
+        mod by_epoll {
+            $(#[test]
+            fn $test() {
+                super::holds($name, super::Poller::Epoll);
+            })*
+        }
+
+        mod by_io_uring {
+            $(#[test]
+            fn $test() {
+                super::holds($name, super::Poller::IoUring);
+            })*
+        }
 
         /// A family without a test would be checked by nobody.
         #[test]
@@ -65,11 +74,4 @@ families! {
     polls_repair_what_a_push_lost_and_halves_add_up = "pull",
     a_disturbed_generator_says_so = "disturbed",
     stamps_tell_the_servers_delay_to_a_starved_generator = "starved",
-}
-
-#[test]
-fn a_ring_tells_what_epoll_tells() {
-    for family in FAMILIES {
-        holds(family.name, Poller::IoUring);
-    }
 }

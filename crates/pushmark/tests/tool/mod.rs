@@ -107,9 +107,9 @@ impl Tool {
         end(self.command(arguments))
     }
 
-    /// Runs it again, at most three times, where this machine was too busy for a verdict.
+    /// Runs it again, at most eight times, where this machine was too busy for a verdict.
     pub fn run_judged(&self, arguments: &[&str]) -> Ended {
-        for _ in 0..2 {
+        for _ in 1..8 {
             let ended = self.run(arguments);
             if ended.code != 6 {
                 return ended;
