@@ -6,7 +6,7 @@
 //! between any two of them, so a burst of arrivals delays no publication.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
 use pushmark_model::draw::{Draw, Purpose};
@@ -103,6 +103,8 @@ pub(crate) struct Shard {
     pub(crate) connected: u64,
     pub(crate) in_measure: bool,
     pub(crate) seconds: Seconds,
+    /// Those that poll at length, have their answer and have not asked again.
+    pub(crate) to_ask: VecDeque<u32>,
     /// Polls beside push connections.
     pub(crate) safety: Option<Safety>,
     publisher: Option<Publisher>,
@@ -186,6 +188,7 @@ impl Shard {
             heads_seen: false,
             connected: 0,
             in_measure: false,
+            to_ask: VecDeque::new(),
             safety: Safety::of(&plan),
             seconds: Seconds::new(arm.second_connections_max().div_ceil(u64::from(plan.shards))),
             publisher,
@@ -223,12 +226,14 @@ impl Shard {
             }
             // Where batches are asked for, arrivals after others gather before they are looked for; the
             // look then does not wait, so that read lag says how long they may have lain.
-            let rest_until_ns = if busy { (look.at_ns + self.plan.arm.batch_ns).min(next_ns) } else { 0 };
+            let rests = busy && self.to_ask.is_empty();
+            let rest_until_ns = if rests { (look.at_ns + self.plan.arm.batch_ns).min(next_ns) } else { 0 };
             let timeout_ns = match rest_until_ns > began_ns {
                 true => {
                     sleep_until(rest_until_ns);
                     0
                 }
+                false if !self.to_ask.is_empty() => 0,
                 false => look.timeout_ns(began_ns, next_ns),
             };
             let mut batch = self.poller.wait(Some(timeout_ns))?;
@@ -262,6 +267,7 @@ impl Shard {
                     (_, generation, index) => self.client_ready(index, generation, ready),
                 }
             }
+            self.ask_waiting();
             self.wheel.expire(self.now_ns, |token| expired.push(token));
             for token in expired.drain(..) {
                 self.timer_fired(token);

@@ -27,6 +27,14 @@ impl Shard {
         }
     }
 
+    /// Its first line has an answer over HTTP, and what it asks next can wait for its turn.
+    pub(super) fn rests_in_session(&self, index: u32) -> bool {
+        let conn = &self.crowd[index as usize];
+        self.transport() == Transport::Bayeux
+            && conn.lane == Lane::Connect
+            && conn.line.phase == Phase::Resting
+    }
+
     /// Does something with one of a client's lines at hand.
     pub(super) fn on_lane(&mut self, index: u32, lane: Lane, act: impl FnOnce(&mut Shard)) {
         let before = self.crowd[index as usize].turn_to(lane);

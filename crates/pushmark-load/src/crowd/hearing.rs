@@ -173,7 +173,7 @@ impl Shard {
             self.close(index);
         }
         if long {
-            self.ask_again(index);
+            self.to_ask.push_back(index);
         } else {
             self.rest_until_next_poll(index);
         }

@@ -162,7 +162,10 @@ impl Shard {
         if !self.scratch.is_empty() {
             self.write_scratch(index);
         }
-        self.session_goes_on(index);
+        match self.rests_in_session(index) {
+            true => self.to_ask.push_back(index),
+            false => self.session_goes_on(index),
+        }
     }
 
     pub(super) fn handle_eof(&mut self, index: u32, rest: &mut [u8]) {
