@@ -2,6 +2,7 @@
 //! report. What a number is, `pushmark-model` says; how it is measured, `pushmark-load`.
 
 mod agent;
+mod aside;
 mod calibrate;
 pub mod check;
 pub mod cli;

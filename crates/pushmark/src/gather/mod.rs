@@ -5,7 +5,6 @@
 
 mod age;
 mod arm;
-mod aside;
 mod emits;
 mod pull;
 mod seconds;

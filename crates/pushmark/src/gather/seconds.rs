@@ -6,7 +6,7 @@ use std::io;
 
 use pushmark_model::second::{Second, SetAside};
 
-use super::aside::Aside;
+use crate::aside::Aside;
 
 /// Seconds in memory: more than anyone looks back while records come.
 const HELD_MAX: usize = 120;
@@ -16,7 +16,7 @@ const CELLS_MAX: usize = 8_192;
 #[derive(Debug, Default)]
 pub(super) struct Seconds {
     held: BTreeMap<u32, Second>,
-    aside: Aside,
+    aside: Aside<SetAside>,
 }
 
 /// Deliveries by second and row.

@@ -9,6 +9,7 @@ mod clock_watch;
 pub mod figures;
 mod host;
 mod process;
+mod samples;
 mod snapshot;
 mod tree;
 
@@ -22,13 +23,12 @@ use pushmark_net::Clock;
 pub use clock_watch::ClockWatch;
 pub use host::{HostUse, TcpUse};
 pub use process::{ProcessUse, ThreadUse};
+use samples::Samples;
 pub use snapshot::{Peaks, Sample, Snapshot};
 pub(crate) use tree::Tree;
 
 /// Time between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;
-/// Most samples kept (over a day, 15 MB); later ones only widen the peaks.
-const SAMPLES_MAX: usize = 100_000;
 
 /// A running sampler. Dropping it ends its thread.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Monitor {
             clock,
             offsets: ClockWatch::default(),
             peaks: Peaks::default(),
-            samples: Vec::new(),
+            samples: Samples::default(),
         };
         watch.sample();
         let watch = Arc::new(Mutex::new(watch));
@@ -78,8 +78,7 @@ impl Monitor {
 
     /// The newest sample, for the live line.
     pub fn latest(&self) -> Sample {
-        let watch = self.locked();
-        watch.samples.last().copied().unwrap_or_default()
+        self.locked().samples.latest()
     }
 
     /// Whether any process of the server's tree was there at the last reading; `None` when
@@ -88,12 +87,13 @@ impl Monitor {
         self.locked().server.as_ref().map(Tree::is_alive)
     }
 
-    /// Ends sampling and gives everything sampled, oldest first.
-    pub fn stop(mut self) -> Vec<Sample> {
+    /// Ends sampling and gives everything sampled, oldest first; and why some of it cannot be read
+    /// again, where that is so.
+    pub fn stop(mut self) -> (Vec<Sample>, std::io::Result<()>) {
         self.end();
         let mut watch = self.locked();
         watch.sample();
-        std::mem::take(&mut watch.samples)
+        watch.samples.take()
     }
 
     fn locked(&self) -> MutexGuard<'_, Watch> {
@@ -139,7 +139,7 @@ struct Watch {
     clock: fn() -> u64,
     offsets: ClockWatch,
     peaks: Peaks,
-    samples: Vec<Sample>,
+    samples: Samples,
 }
 
 impl Watch {
@@ -163,9 +163,7 @@ impl Watch {
 
     fn sample(&mut self) {
         let (sample, _) = self.read();
-        if self.samples.len() < SAMPLES_MAX {
-            self.samples.push(sample);
-        }
+        self.samples.push(sample);
     }
 
     fn snapshot(&mut self, with_pss: bool) -> Snapshot {
@@ -201,8 +199,8 @@ mod tests {
         assert!(end.sample.generator.rss_bytes > 0 && end.peaks.generator_rss_bytes > 0);
         assert!(end.threads.iter().any(|t| t.tid == std::process::id() as i32));
         assert_eq!((end.sample.server, monitor.server_is_alive()), (None, None));
-        let samples = monitor.stop();
-        assert!(samples.len() >= 2 && samples.is_sorted_by_key(|s| s.t_ns));
+        let (samples, whole) = monitor.stop();
+        assert!(whole.is_ok() && samples.len() >= 2 && samples.is_sorted_by_key(|s| s.t_ns));
     }
 
     #[test]
@@ -223,9 +221,11 @@ mod tests {
         // Every look at this clock is 0.4 s later: due instants come without waiting.
         static NOW_NS: AtomicU64 = AtomicU64::new(0);
         let monitor = Monitor::start(None, &[], || NOW_NS.fetch_add(400_000_000, Ordering::Relaxed)).unwrap();
-        while monitor.locked().samples.len() < 4 {
+        let first_ns = monitor.latest().t_ns;
+        while monitor.latest().t_ns < first_ns + 4_000_000_000 {
             std::thread::yield_now();
         }
-        assert!(monitor.stop().is_sorted_by_key(|s| s.t_ns));
+        let (samples, _) = monitor.stop();
+        assert!(samples.len() > 4 && samples.is_sorted_by_key(|s| s.t_ns), "{}", samples.len());
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use procfs::process::Process;
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds of a clock tick of utime and stime (USER_HZ is 100 on every Linux).
 const TICK_NS: u64 = 10_000_000;
@@ -29,7 +30,7 @@ pub struct ThreadUse {
 }
 
 /// What a process, or a tree of them, has used since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// CPU time, ended threads included.
     pub cpu_ns: u64,

@@ -1,11 +1,13 @@
 //! What the monitor hands out: a light reading every second, a full one on demand.
 
+use serde::{Deserialize, Serialize};
+
 use super::clock_watch::ClockWatch;
 use super::host::HostUse;
 use super::process::{ProcessUse, ThreadUse};
 
 /// One reading. CPU, waits, softirq and steal count up: windows are differences.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When, on the monitor's monotonic clock.
     pub t_ns: u64,

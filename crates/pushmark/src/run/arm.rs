@@ -202,7 +202,10 @@ pub(super) fn drive(
     let (last_words, logs) = up.stop();
     // One that ended in the last moment did so by itself as well.
     let ended = ended.or_else(|| last_words.as_ref().filter(|w| w.by_itself).map(|w| w.how.clone()));
-    let samples = monitor.stop();
+    let (samples, whole) = monitor.stop();
+    if let Err(error) = whole {
+        progress.trouble(&format!("{}: readings that were set aside are lost: {error}", plan.transport));
+    }
     let stopped_after_ns = stopped_ns.map(|at| at.saturating_sub(start_ns));
 
     let mut windows = gathered.windows();

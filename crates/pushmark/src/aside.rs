@@ -3,20 +3,32 @@
 use std::fs::File;
 use std::io::{self, BufReader, Seek as _, SeekFrom};
 
+use std::marker::PhantomData;
+
 use pushmark_model::frame;
-use pushmark_model::second::SetAside;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// What was set aside, in order. The file is made with the first of it and ends with us.
-#[derive(Debug, Default)]
-pub(super) struct Aside(Option<File>);
+#[derive(Debug)]
+pub(crate) struct Aside<T> {
+    file: Option<File>,
+    holds: PhantomData<T>,
+}
 
-impl Aside {
+impl<T> Default for Aside<T> {
+    fn default() -> Aside<T> {
+        Aside { file: None, holds: PhantomData }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Aside<T> {
     /// Sets something aside.
     ///
     /// # Errors
     /// The file's own; it then holds what it held before.
-    pub(super) fn put(&mut self, what: &SetAside) -> io::Result<()> {
-        let file = match &mut self.0 {
+    pub(crate) fn put(&mut self, what: &T) -> io::Result<()> {
+        let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(tempfile::tempfile()?),
         };
@@ -32,8 +44,8 @@ impl Aside {
     ///
     /// # Errors
     /// The file's own. What was read until then has been given.
-    pub(super) fn take(&mut self, mut each: impl FnMut(SetAside)) -> io::Result<()> {
-        let Some(mut file) = self.0.take() else { return Ok(()) };
+    pub(crate) fn take(&mut self, mut each: impl FnMut(T)) -> io::Result<()> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
         file.seek(SeekFrom::Start(0))?;
         let mut file = BufReader::new(file);
         while let Some(what) = frame::read(&mut file)? {
