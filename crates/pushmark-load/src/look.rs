@@ -30,18 +30,19 @@ pub(crate) struct Look {
     pub(crate) at_ns: Nanos,
     /// Nothing that was there before this instant is still unread.
     read_until_ns: Nanos,
-    broken_off: bool,
+    /// It says too little: another follows without waiting.
+    doubtful: bool,
 }
 
 impl Look {
     pub(crate) fn new(at_ns: Nanos) -> Look {
-        Look { at_ns, read_until_ns: at_ns, broken_off: false }
+        Look { at_ns, read_until_ns: at_ns, doubtful: false }
     }
 
     /// How long to wait now, if there is nothing else to do until `next_ns`.
     pub(crate) fn timeout_ns(&self, began_ns: Nanos, next_ns: Nanos) -> Nanos {
         let long_turn = began_ns.saturating_sub(self.at_ns) > LONG_TURN_NS;
-        if self.broken_off || long_turn { 0 } else { next_ns.saturating_sub(began_ns) }
+        if self.doubtful || long_turn { 0 } else { next_ns.saturating_sub(began_ns) }
     }
 
     /// A wait from `began_ns` to `now_ns` brought something. Gives the instant since when what the
@@ -56,15 +57,22 @@ impl Look {
         brought: Brought,
     ) -> Nanos {
         let took_ns = now_ns.saturating_sub(began_ns);
-        let slept = timeout_ns > 0 && took_ns > AT_ONCE_NS && took_ns < timeout_ns + OVERDUE_NS;
+        let overdue = took_ns >= timeout_ns + OVERDUE_NS;
+        let slept = timeout_ns > 0 && took_ns > AT_ONCE_NS && !overdue;
         let brings = matches!(brought, Brought::All | Brought::Full);
         let unread_since_ns = if brings && slept { now_ns } else { self.read_until_ns };
-        self.broken_off = brought == Brought::BrokenOff;
-        if !self.broken_off {
-            self.at_ns = now_ns;
+        self.doubtful = overdue || brought == Brought::BrokenOff;
+        self.at_ns = if brought == Brought::BrokenOff { self.at_ns } else { now_ns };
+        self.read_until_ns = match brought {
+            Brought::BrokenOff => self.read_until_ns,
             // What a full look left has lain there as long as what it brought.
-            self.read_until_ns = if brought == Brought::Full { unread_since_ns } else { now_ns };
-        }
+            Brought::Full => unread_since_ns,
+            // A stop, or somebody else on the core, on the way back from the kernel: what it saw is as
+            // old as that. A look that found nothing had waited until its time was over.
+            Brought::All if overdue => began_ns,
+            Brought::Nothing if overdue => began_ns + timeout_ns,
+            Brought::All | Brought::Nothing => now_ns,
+        };
         unread_since_ns
     }
 }
@@ -109,6 +117,21 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_on_the_way_back_from_the_kernel_shows() {
+        // It had something before it was stopped. What came meanwhile came after it began to look.
+        let mut stopped = look(1_000);
+        stopped.took((2_000, 100 * MS), MS, Brought::All);
+        assert_eq!(stopped.timeout_ns(100 * MS, 200 * MS), 0);
+        assert_eq!(stopped.took((100 * MS, 100 * MS + 50_000), 0, Brought::All), 2_000);
+        assert_eq!(stopped, look(100 * MS + 50_000));
+        // It had waited for nothing until its time was over.
+        let mut stopped = look(1_000);
+        stopped.took((2_000, 100 * MS), MS, Brought::Nothing);
+        assert_eq!(stopped.timeout_ns(100 * MS, 200 * MS), 0);
+        assert_eq!(stopped.took((100 * MS, 100 * MS + 50_000), 0, Brought::All), MS + 2_000);
+    }
+
+    #[test]
     fn what_a_full_look_left_is_as_old_as_what_it_brought() {
         let mut full = look(1_000);
         assert_eq!(full.took((2_000, 4_000), 0, Brought::Full), 1_000);
@@ -123,7 +146,7 @@ mod tests {
     #[test]
     fn a_wait_that_ran_out_saw_that_there_was_nothing() {
         let mut ran_out = look(1_000);
-        ran_out.took((2_000, 5 * MS), MS, Brought::Nothing);
-        assert_eq!(ran_out, look(5 * MS));
+        ran_out.took((2_000, MS + 5_000), MS, Brought::Nothing);
+        assert_eq!(ran_out, look(MS + 5_000));
     }
 }

@@ -2,18 +2,21 @@
 //! the same at full scale.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{PoisonError, RwLock};
 
 use pushmark::run::Signals;
 use pushmark::truth::{Bench, FAMILIES, Scale, State};
 use pushmark_model::poller::Poller;
 
-/// One after the other: each has the machine's cores for itself.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Whose checks are of times has the machine's cores for itself.
+static CORES: RwLock<()> = RwLock::new(());
 
 fn holds(name: &str, poller: Poller) {
     let family = FAMILIES.iter().find(|family| family.name == name).expect("a family of that name");
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_shared, _alone) = match family.counts_only {
+        true => (Some(CORES.read().unwrap_or_else(PoisonError::into_inner)), None),
+        false => (None, Some(CORES.write().unwrap_or_else(PoisonError::into_inner))),
+    };
     let program = Path::new(env!("CARGO_BIN_EXE_pushmark"));
     let mut bench = Bench::new(program, Scale::Small, Signals::default()).unwrap().by(poller);
     let checks = bench.check(family).unwrap();

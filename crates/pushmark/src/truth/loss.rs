@@ -12,13 +12,13 @@ use super::scenario::Ask;
 pub(super) fn reset(bench: &mut Bench) -> anyhow::Result<()> {
     let all = &["stream", "sse", "websocket", "bayeux-websocket"];
     for &transport in bench.scale.over(&["websocket"], &["sse", "websocket"], all) {
-        // Five publications a second, so that the reset falls far from any.
+        // Five publications a second, and the reset between two of them.
         let (crowd, seconds) = bench.scale.pick((20, 3), (200, 20));
         let ask = Ask::builtin(transport)
             .connections(crowd)
             .duration(seconds * 1_000)
             .rate(5.0)
-            .arguments(&["--reset", &format!("1/2@{}ms", seconds * 500 + 100)]);
+            .arguments(&["--reset", &format!("1/2@{}ms", seconds * 400 + 100)]);
         let measured = bench.run(&ask)?;
         let (delivery, truth) = (measured.delivery(), measured.truth()?);
         let name = |what: &str| format!("{transport} half reset: {what}");
