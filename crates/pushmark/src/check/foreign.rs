@@ -175,7 +175,10 @@ impl Listener {
         let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
         let resumes = !cursor.is_empty();
         let mut listener = Listener { arm, port, channel, cursor, conversation, heard: Vec::new() };
-        if !resumes && listener.arm.transport.name() == "long-poll" {
+        let name = listener.arm.transport.name();
+        // Who asks from a cursor on must have one before anything is published.
+        let asks = name == "long-poll" || name == "poll" && listener.arm.subscribe.cursor != Cursor::None;
+        if !resumes && asks {
             listener.first_poll(&mut heard)?;
         }
         listener.heard = heard;
