@@ -8,6 +8,7 @@
 
 #![deny(unsafe_code)]
 
+mod blocking;
 pub mod clock;
 #[allow(unsafe_code)]
 pub mod files;
@@ -28,6 +29,7 @@ pub mod tls;
 pub mod waker;
 pub mod wheel;
 
+pub use blocking::Blocking;
 pub use clock::{Clock, Nanos, sleep_until};
 pub use files::Hatch;
 pub use listener::Listener;

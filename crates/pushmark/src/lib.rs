@@ -21,6 +21,7 @@ pub mod probes;
 pub mod progress;
 mod quiet;
 pub mod report;
+mod resolve;
 pub mod run;
 pub mod scenario_file;
 pub mod secure;

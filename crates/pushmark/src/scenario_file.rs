@@ -136,7 +136,8 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
     };
     let loaded = Loaded { scenario, text, file, folder, endpoints, server, clients, tls, source };
     // What the target cannot give is shown now, not after a server was started.
-    let errors = secure::check(&loaded.plan(0)?);
+    let ready = loaded.scenario.target.process.as_ref().and_then(|process| process.ready.as_deref());
+    let errors = secure::check(&loaded.plan(0)?, ready, &loaded.tls());
     if !errors.is_empty() {
         return Err(loaded.report(errors));
     }
@@ -152,6 +153,11 @@ impl Loaded {
         let Loaded { endpoints, clients, tls, .. } = self;
         let context = Context { endpoints, clients: clients.as_ref(), tls: tls.as_ref(), run };
         resolve(&self.scenario, &context).map_err(|errors| self.report(errors))
+    }
+
+    /// How the target is met over TLS, where it is.
+    pub fn tls(&self) -> Tls {
+        self.tls.clone().unwrap_or_default()
     }
 
     /// Errors found later, shown in this scenario's text.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pushmark_model::plan::{Plan, Tls};
-use pushmark_model::scenario::{ScenarioError, TlsSpec};
+use pushmark_model::scenario::{ScenarioError, TargetUrl, TlsSpec};
 use pushmark_net::tls::{Client, Fault, Part, Settings};
 
 /// Largest certificate or key.
@@ -43,26 +43,42 @@ fn read_pem(key: &str, written: &str, path: &Path) -> Result<String, Box<Scenari
     String::from_utf8(bytes).map_err(|_| wrong("the file is not PEM: it is no text".to_owned()))
 }
 
-/// Whether connections of a plan can be made with what was read.
-pub fn check(plan: &Plan) -> Vec<ScenarioError> {
+/// What connections to a host share of TLS, where they are few: none takes up a session.
+///
+/// # Errors
+/// What cannot be used of it; [`check`] has told of a scenario's.
+pub fn client(tls: &Tls, host: &str) -> Result<Client, Fault> {
+    let settings = Settings {
+        insecure: tls.insecure,
+        resumption: tls.resumption,
+        ca: tls.ca.as_deref(),
+        identity: tls.cert.as_deref().zip(tls.key.as_deref()),
+    };
+    Client::new(&settings, host, 1)
+}
+
+/// Whether connections of a plan, and those that ask whether its target is `ready`, can be made
+/// with what was read.
+pub fn check(plan: &Plan, ready: Option<&str>, tls: &Tls) -> Vec<ScenarioError> {
     let mut errors: Vec<ScenarioError> = Vec::new();
+    let mut try_out = |tls: &Tls, host: &str, key: &str| {
+        let error = client(tls, host).err().map(|fault| error(&fault, key));
+        // What all share is wrong once.
+        errors.extend(error.filter(|error| !errors.contains(error)));
+    };
     for arm in &plan.arms {
         let Some(tls) = &arm.tls else { continue };
-        let settings = Settings {
-            insecure: tls.insecure,
-            resumption: tls.resumption,
-            ca: tls.ca.as_deref(),
-            identity: tls.cert.as_deref().zip(tls.key.as_deref()),
-        };
         let subscribe = arm.subscribe.tls.then_some(&arm.subscribe.host);
         let publish = arm.publish.as_ref().filter(|publish| publish.tls).map(|publish| &publish.host);
         let subscribe_key = format!("target.subscribe.{}.url", arm.transport);
         let hosts = [(subscribe, &*subscribe_key), (publish, "target.publish.url")];
         for (host, key) in hosts.into_iter().filter_map(|(host, key)| Some((host?, key))) {
-            let error = Client::new(&settings, host, 1).err().map(|fault| error(&fault, key));
-            // What all arms share is wrong once.
-            errors.extend(error.filter(|error| !errors.contains(error)));
+            try_out(tls, host, key);
         }
+    }
+    let ready = ready.and_then(|url| TargetUrl::parse(url, false).ok());
+    if let Some(url) = ready.filter(|url| url.tls) {
+        try_out(tls, &url.host, "target.process.ready");
     }
     errors
 }

@@ -1185,25 +1185,24 @@ ca = "no-such-file.pem""#,
 }
 
 #[test]
-fn a_probe_over_tls() {
+fn a_probe_of_a_host_that_has_no_certificate() {
     insta::assert_snapshot!(shown(
         br#"[target.subscribe]
-sse = "https://127.0.0.1:{port}/sse"
+sse = "http://127.0.0.1:{port}/sse"
 [target.process]
 start = ["./server"]
-ready = "https://127.0.0.1:{port}/health""#,
+ready = "https://local..host:{port}/health""#,
         &[]
     ), @r##"
     $ pushmark run
-      × whether a target is up is asked without TLS
+      × "local..host" is not a name that a certificate can have
        ╭─[s.toml:5:9]
      4 │ start = ["./server"]
-     5 │ ready = "https://127.0.0.1:{port}/health"
-       ·         ────────────────┬────────────────
-       ·                         ╰── found "https://127.0.0.1:{port}/health"
+     5 │ ready = "https://local..host:{port}/health"
+       ·         ─────────────────┬─────────────────
+       ·                          ╰── here
        ╰────
-      help: accepted: an http URL, or no `ready`: its port is then waited
-            for
+      help: accepted: a DNS name or an IP address
     "##);
 }
 

@@ -1,4 +1,5 @@
-//! Over TLS, which nginx ends: every transport, whom we believe, who we are, who comes back.
+//! Over TLS, which nginx ends: every transport, whom we believe, who we are, who comes back; what
+//! is asked before a run, and by `check`.
 
 mod tool;
 
@@ -149,11 +150,101 @@ fn a_handshake_without_an_answer_ends_in_time() {
 }
 
 #[test]
-fn what_has_no_tls_yet_says_so() {
+fn a_process_that_is_ready_over_tls_is_measured() {
+    if !nginx() {
+        return;
+    }
     let tool = Tool::new();
-    tool.write("s.toml", "[target.subscribe]\nsse = \"https://localhost:1/sse\"\n[target.publish]\nurl = \"https://localhost:1/p\"\n");
-    tool.run(&["check", "s.toml"]).expect(2).says(&["check does not speak TLS yet"]);
-    tool.run(&["run", "--insecure", "-q"])
-        .expect(2)
-        .says(&["--insecure", "nothing of this target goes over TLS"]);
+    Authority::new(&tool, "authority").vouch(&tool, "localhost");
+    let (target, command) = Terminator::asleep(&tool, &[], "");
+    let process = format!(
+        "[target.process]\nstart = {command:?}\nready = \"https://localhost:{}/health\"\n",
+        target.port
+    );
+    let run = tool.measure(&scenario(target.port, true, &format!("{BELIEVED}{process}")), &["-t", "sse"]);
+    let arm = &arms(&run)[0];
+    whole(arm);
+    assert!(number(arm, "/server/cpu_us") > 0.0, "nginx is what was started: {}", arm["server"]);
+    // Who is not believed now will not be later: nobody waits for it.
+    tool.write("plain.toml", &scenario(target.port, true, &process));
+    for command in
+        [&["run", "plain.toml", "-t", "sse", "-q"][..], &["check", "plain.toml", "--only", "sse/delivers"]]
+    {
+        tool.run(command).expect(3).says(&[
+            "will not be ready",
+            "/health",
+            "unknown issuer",
+            "--ca",
+            "--insecure",
+        ]);
+        let command = [command, &["--insecure"]].concat();
+        assert!(matches!(tool.run(&command).code, 0 | 6), "{command:?}");
+    }
+}
+
+#[test]
+fn check_asks_a_target_over_tls_what_its_transports_promise() {
+    let Some((tool, target)) = behind_nginx() else { return };
+    tool.write("target.toml", &scenario(target.port, true, BELIEVED));
+    let ended = tool.run(&["check", "target.toml"]).expect(0);
+    for case in ["poll/delivers", "long-poll/resumes", "stream/orders", "sse/frames", "websocket/pings"] {
+        assert!(ended.out.contains(&format!("✓ {case}")), "no {case} in\n{}", ended.out);
+    }
+    Authority::new(&tool, "stranger");
+    tool.write("plain.toml", &scenario(target.port, true, ""));
+    for more in [&[][..], &["--ca", "stranger.pem"]] {
+        let ended = tool.run(&[&["check", "plain.toml"], more].concat()).expect(3);
+        ended.says(&["cannot be reached at 127.0.0.1:", "over TLS", "unknown issuer", "--ca", "--insecure"]);
+    }
+    for more in [&["--insecure"][..], &["--ca", "authority.pem"]] {
+        tool.run(&[&["check", "plain.toml", "--only", "sse/delivers"], more].concat()).expect(0);
+    }
+}
+
+#[test]
+fn check_asks_a_server_that_keeps_the_contract_over_tls() {
+    let Some((tool, target)) = behind_nginx() else { return };
+    let url = format!("https://localhost:{}", target.port);
+    // Those that a proxy between leaves as they are.
+    let only = ["2.1", "4.1", "6.2/3", "6.4/1", "6.6/1"].map(|number| ["--only", number]).concat();
+    let asked = [&["check", "--contract", &url][..], &only].concat();
+    let ended = tool.run(&[&asked[..], &["--ca", "authority.pem"]].concat()).expect(0);
+    assert!(ended.out.contains("✓ 6.6/1") && ended.out.contains(&format!("\n{url}: ")), "{}", ended.out);
+    tool.run(&asked).expect(3).says(&["over TLS", "unknown issuer", "--ca"]);
+    tool.run(&[&asked[..], &["--ca", "none.pem"]].concat()).expect(2).says(&["--ca", "cannot be read"]);
+}
+
+#[test]
+fn check_shows_the_clients_certificate() {
+    if !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    let authority = Authority::new(&tool, "authority");
+    authority.vouch(&tool, "localhost");
+    authority.vouch(&tool, "client");
+    let asks =
+        format!("ssl_client_certificate {};\nssl_verify_client on;", tool.path("authority.pem").display());
+    let target = Terminator::start(&tool, &[], &asks);
+    tool.write("target.toml", &scenario(target.port, true, BELIEVED));
+    let asked = ["check", "target.toml", "--only", "sse/delivers"];
+    // nginx shakes hands first and refuses the request then.
+    let ended = tool.run(&asked).expect(99);
+    assert!(ended.out.contains("400"), "{}", ended.out);
+    tool.run(&[&asked[..], &["--cert", "client.pem", "--key", "client.key"]].concat()).expect(0);
+}
+
+#[test]
+fn flags_of_tls_without_tls_are_refused() {
+    let tool = Tool::new();
+    for command in [
+        &["run", "-q"][..],
+        &["check", "builtin"],
+        &["check", "builtin", "--contract", "http://127.0.0.1:1"],
+        &["check", "--contract", "http://127.0.0.1:1"],
+    ] {
+        tool.run(&[command, &["--insecure"]].concat())
+            .expect(2)
+            .says(&["--insecure", "nothing of this target goes over TLS"]);
+    }
 }

@@ -170,14 +170,7 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
             );
         }
         if let Some(ready) = &process.ready {
-            let url = compiler.url("target.process.ready", ready, false);
-            if url.is_some_and(|url| url.tls) {
-                compiler.errors.push(
-                    ScenarioError::at("target.process.ready", "whether a target is up is asked without TLS")
-                        .found(format!("{ready:?}"))
-                        .accepted("an http URL, or no `ready`: its port is then waited for"),
-                );
-            }
+            compiler.url("target.process.ready", ready, false);
         }
     }
     if let Some(stamp) = &target.stamp

@@ -238,7 +238,7 @@ fn message() -> String {
 pub struct ProcessTemplate {
     /// Command and arguments; may name `{port}`.
     pub start: Vec<String>,
-    /// URL that answers 2xx once the target is up. Default: its port accepts connections.
+    /// URL (http or https) that answers 2xx once the target is up. Default: its port accepts connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
     /// Command that stops it. Default: SIGTERM to its process group.

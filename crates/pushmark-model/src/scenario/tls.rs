@@ -66,10 +66,30 @@ fn is_used(target: &Target) -> bool {
     let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
     let published = target.publish.iter();
     let mut urls = subscribed.map(|template| &template.url).chain(published.clone().map(|p| &p.url));
-    let mut feeds = published.filter_map(|p| p.websocket.as_ref()).map(|feed| &feed.url);
+    let ready = target.process.iter().filter_map(|process| process.ready.as_ref());
+    let mut others = published.filter_map(|p| p.websocket.as_ref()).map(|feed| &feed.url).chain(ready);
     let secure = |url: &String| {
         let scheme = url.split("://").next().unwrap_or_default();
         scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("wss")
     };
-    urls.any(secure) || feeds.any(secure)
+    urls.any(secure) || others.any(secure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_a_target_is_ready_can_be_asked_over_tls_alone() {
+        let refused = |scheme: &str| {
+            let text = format!(
+                "[subscribe]\nsse = \"http://h/sse\"\n[tls]\ninsecure = true\n\
+                 [process]\nstart = [\"x\"]\nready = \"{scheme}://h/health\"\n"
+            );
+            let mut errors = Vec::new();
+            check(&toml::from_str(&text).unwrap(), &mut errors);
+            !errors.is_empty()
+        };
+        assert!(!refused("https") && refused("http"));
+    }
 }

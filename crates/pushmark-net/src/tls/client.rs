@@ -115,11 +115,11 @@ impl Client {
         Ok(Client { host: name, newcomer: Arc::new(newcomer), returning: Arc::new(config) })
     }
 
-    pub(super) fn config(&self, returning: bool) -> Arc<ClientConfig> {
+    pub(crate) fn config(&self, returning: bool) -> Arc<ClientConfig> {
         if returning { self.returning.clone() } else { self.newcomer.clone() }
     }
 
-    pub(super) fn host(&self) -> &ServerName<'static> {
+    pub(crate) fn host(&self) -> &ServerName<'static> {
         &self.host
     }
 }

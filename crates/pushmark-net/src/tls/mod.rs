@@ -10,13 +10,16 @@
 //!
 //! Between messages a connection owns no buffer: ciphertext is read into the caller's buffer, and
 //! kept only while a record is not whole or did not fit into the socket.
+//!
+//! What may block and is not measured has [`Blocking`](crate::Blocking) instead, by the same
+//! [`Client`].
 
 mod client;
 mod link;
 mod machine;
 mod sessions;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod trouble;
 
 pub use client::{Client, Fault, Part, Settings};

@@ -11,17 +11,17 @@ use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::{Client, Settings};
 
-pub(super) struct Authority {
-    pub(super) pem: String,
+pub(crate) struct Authority {
+    pub(crate) pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    pub(super) fn new() -> Authority {
+    pub(crate) fn new() -> Authority {
         Authority::named("authority")
     }
 
-    pub(super) fn named(name: &str) -> Authority {
+    pub(crate) fn named(name: &str) -> Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -30,14 +30,14 @@ impl Authority {
     }
 
     /// Certificate and key of this name.
-    pub(super) fn vouch(&self, name: &str) -> (String, String) {
+    pub(crate) fn vouch(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
 
     /// A server of the name `localhost`; with `asks` it wants to know who comes.
-    pub(super) fn server(&self, version: &'static SupportedProtocolVersion, asks: bool) -> ServerConfig {
+    pub(crate) fn server(&self, version: &'static SupportedProtocolVersion, asks: bool) -> ServerConfig {
         let (cert, key) = self.vouch("localhost");
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder.with_protocol_versions(&[version]).unwrap();
@@ -60,7 +60,7 @@ impl Authority {
     }
 
     /// A client of `localhost` that believes this authority.
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         let settings = Settings { ca: Some(&self.pem), resumption: true, ..Settings::default() };
         Client::new(&settings, "localhost", 8).unwrap()
     }

@@ -19,13 +19,18 @@ impl Trouble {
         self.kind
     }
 
+    /// Whether the target's certificate is not believed, which time does not heal.
+    pub fn is_of_certificate(&self) -> bool {
+        self.kind == "tls_certificate"
+    }
+
     /// The trouble of an I/O error, if it is one of TLS.
     pub fn of(error: &io::Error) -> Option<&Trouble> {
         error.get_ref()?.downcast_ref()
     }
 
     /// The connection ended while hands were shaken.
-    pub(super) fn cut_off() -> Trouble {
+    pub(crate) fn cut_off() -> Trouble {
         let what = "the target closed the connection during the TLS handshake: does this port speak TLS, \
                     and to clients without a certificate (--cert, --key)?";
         Trouble { kind: "tls_handshake", what: what.to_owned() }
@@ -36,7 +41,7 @@ impl Trouble {
         Trouble { kind: "tls_record", what: "TLS takes nothing more on this connection".to_owned() }
     }
 
-    pub(super) fn from_rustls(error: &Error, handshaking: bool) -> Trouble {
+    pub(crate) fn from_rustls(error: &Error, handshaking: bool) -> Trouble {
         let (kind, what) = match error {
             Error::InvalidCertificate(error) => ("tls_certificate", certificate(error)),
             Error::NoCertificatesPresented => {

@@ -4,7 +4,6 @@
 //! They are reached by the templates of a scenario, and may wrap a message into anything: it is
 //! looked for in what was heard.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use pushmark_model::plan::{ArmPlan, Cursor, Plan};
@@ -15,6 +14,7 @@ use pushmark_proto::websocket::Opcode;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, shown};
 use super::sse::Events;
 use super::trial::{Trial, stamped, stamps};
+use super::way::Way;
 use super::websocket::{Message, Socket};
 use super::wire::{Answer, PATIENCE, Wire, wants_media};
 use super::{Case, Row, Subject, With};
@@ -40,14 +40,14 @@ impl Subject {
     /// only 3.8 means something here: nothing is cut into packets then.
     ///
     /// # Errors
-    /// A name that has no address.
+    /// A name that has no address, or that no certificate can have.
     pub fn foreign(name: &str, plan: &Plan, port: u16, lacks: &[String]) -> anyhow::Result<Subject> {
         let arms = plan.arms.clone();
         let first = arms.first().ok_or_else(|| anyhow::anyhow!("no transport is asked for"))?;
-        let address = resolve(&first.subscribe.host, first.subscribe.port.unwrap_or(port))?;
+        let way = Way::to_subscribe(first, port)?;
         Ok(Subject {
             name: name.to_owned(),
-            address,
+            way,
             transports: arms.iter().map(|arm| arm.transport.name().to_owned()).collect(),
             lacks: lacks.to_vec(),
             row: None::<Row>,
@@ -57,11 +57,17 @@ impl Subject {
     }
 }
 
-fn resolve(host: &str, port: u16) -> anyhow::Result<SocketAddr> {
-    let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
-    // IPv4 first where a name has both: local targets listen there more often.
-    addresses.sort_by_key(SocketAddr::is_ipv6);
-    addresses.first().copied().ok_or_else(|| anyhow::anyhow!("{host} has no address"))
+impl Foreign {
+    /// Connects once for each transport, and to where is published.
+    pub(super) fn try_out(&self) -> anyhow::Result<()> {
+        for arm in &self.arms {
+            Way::to_subscribe(arm, self.port)?.try_out()?;
+            if let Some(way) = Way::to_publish(arm, self.port)? {
+                way.try_out()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One listener of a target.
@@ -86,10 +92,9 @@ enum Conversation {
     WebSocket(Socket),
 }
 
-fn connect(t: &mut Trial<'_>, host: &str, port: u16) -> Step<Wire> {
-    let address = resolve(host, port).map_err(|error| failed(error.to_string()))?;
-    let wire = Wire::connect(address, None, t.chance.fork(), t.journal.clone())?;
-    Ok(wire.for_host(&format!("{host}:{port}")))
+fn connect(t: &mut Trial<'_>, way: anyhow::Result<Way>) -> Step<Wire> {
+    let way = way.map_err(|error| failed(error.to_string()))?;
+    Wire::connect(&way, None, t.chance.fork(), t.journal.clone())
 }
 
 fn foreign<'t>(t: &Trial<'t>, transport: &str) -> Step<(&'t ArmPlan, u16)> {
@@ -124,7 +129,7 @@ impl Listener {
         last_event_id: &str,
     ) -> Step<Listener> {
         let subscribe = &arm.subscribe;
-        let mut wire = connect(t, &subscribe.host, subscribe.port.unwrap_or(port))?;
+        let mut wire = connect(t, Way::to_subscribe(&arm, port))?;
         let (target, mut headers) = request(&arm, port, channel, cursor);
         let mut heard = Vec::new();
         let conversation = match arm.transport.name() {
@@ -170,7 +175,10 @@ impl Listener {
         let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
         let resumes = !cursor.is_empty();
         let mut listener = Listener { arm, port, channel, cursor, conversation, heard: Vec::new() };
-        if !resumes && listener.arm.transport.name() == "long-poll" {
+        let name = listener.arm.transport.name();
+        // Who asks from a cursor on must have one before anything is published.
+        let asks = name == "long-poll" || name == "poll" && listener.arm.subscribe.cursor != Cursor::None;
+        if !resumes && asks {
             listener.first_poll(&mut heard)?;
         }
         listener.heard = heard;
@@ -334,8 +342,8 @@ struct Publisher {
 impl Publisher {
     fn open(t: &mut Trial<'_>, transport: &str) -> Step<Publisher> {
         let (arm, port) = foreign(t, transport)?;
-        let publish = arm.publish.as_ref().ok_or_else(|| failed("nothing says how to publish"))?;
-        let wire = connect(t, &publish.host, publish.port.unwrap_or(port))?;
+        let way = Way::to_publish(arm, port).transpose();
+        let wire = connect(t, way.ok_or_else(|| failed("nothing says how to publish"))?)?;
         Ok(Publisher { wire, arm: arm.clone(), port })
     }
 

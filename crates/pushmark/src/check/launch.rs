@@ -79,7 +79,9 @@ impl Launch for RowLaunch {
         let port = free_port().context("a port for the server")?;
         let mut process = self.start(port, &[])?;
         match self.registry.ready_url(&self.server) {
-            Some(url) => process.wait_ready(&url.replace("{port}", &port.to_string()), READY_WITHIN)?,
+            Some(url) => {
+                process.wait_ready(&url.replace("{port}", &port.to_string()).into(), READY_WITHIN)?
+            }
             None => process.wait_accepting(port, READY_WITHIN)?,
         };
         process.owns(port, false, true)?;

@@ -24,12 +24,13 @@ mod subject;
 pub mod table;
 mod terms;
 mod trial;
+mod way;
 mod websocket;
 mod wire;
 
 use outcome::Outcome;
 pub use run::{Options, check};
-pub use subject::{FirstLine, Foreign, Instance, Launch, Row, Subject};
+pub use subject::{FirstLine, Foreign, Instance, Launch, Row, Subject, Way};
 use trial::Trial;
 
 /// A test of one clause.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use super::foreign::Foreign;
+pub use super::way::Way;
 
 /// The clauses that stand for a transport (CONTRACT 6).
 const TRANSPORTS: [(&str, &str); 8] = [
@@ -21,8 +22,8 @@ const TRANSPORTS: [(&str, &str); 8] = [
 pub struct Subject {
     /// Its name, for people.
     pub name: String,
-    /// Where it listens.
-    pub address: SocketAddr,
+    /// Where it listens; of one without a contract, for the first of its transports.
+    pub way: Way,
     /// Names of the transports it offers.
     pub transports: Vec<String>,
     /// Clauses it says it lacks (CONTRACT 8.2).
@@ -100,6 +101,17 @@ impl Subject {
         }
     }
 
+    /// Connects to it once, to see whether it can be done.
+    ///
+    /// # Errors
+    /// Nobody listens, or there is no TLS with who does: why.
+    pub fn try_out(&self) -> anyhow::Result<()> {
+        match &self.foreign {
+            None => self.way.try_out(),
+            Some(foreign) => foreign.try_out(),
+        }
+    }
+
     /// Whether it offers a transport, by name.
     pub(super) fn speaks(&self, transport: &str) -> bool {
         self.transports.iter().any(|name| name == transport)
@@ -118,7 +130,7 @@ mod tests {
     fn what_a_row_lacks_is_not_offered() {
         let subject = Subject {
             name: "x".into(),
-            address: ([127, 0, 0, 1], 1).into(),
+            way: SocketAddr::from(([127, 0, 0, 1], 1)).into(),
             transports: vec!["sse".into(), "long-poll".into()],
             lacks: vec!["5".into(), "2.4".into()],
             row: None,

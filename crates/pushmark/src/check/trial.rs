@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::chance::{Chance, encoded};
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds};
 use super::subject::{Instance, Subject};
+use super::way::Way;
 use super::wire::{Answer, Journal, PATIENCE, Wire};
 
 /// Bytes that a client who does not read lets the kernel keep.
@@ -20,7 +21,7 @@ pub(super) struct Trial<'a> {
     pub(super) chance: Chance,
     pub(super) journal: Journal,
     /// Where the server of this case is: the subject, or one started for it alone.
-    address: std::net::SocketAddr,
+    way: Way,
     /// Names of the emitters it may have set.
     emitters: Vec<String>,
 }
@@ -30,7 +31,7 @@ impl<'a> Trial<'a> {
         if subject.lacks("3.8").is_some() {
             chance.keep_whole();
         }
-        Trial { subject, chance, journal: Journal::default(), address: subject.address, emitters: Vec::new() }
+        Trial { subject, chance, journal: Journal::default(), way: subject.way.clone(), emitters: Vec::new() }
     }
 
     /// Goes on only where a clause is offered.
@@ -52,13 +53,13 @@ impl<'a> Trial<'a> {
             return Err(Miss::NotOffered("it runs already and is left running".into()));
         };
         let instance = launch.launch().map_err(|error| failed(format!("it does not start: {error:#}")))?;
-        self.address = instance.address();
+        self.way = instance.address().into();
         Ok(instance)
     }
 
     /// Talks to another address from now on.
     pub(super) fn moves_to(&mut self, address: std::net::SocketAddr) {
-        self.address = address;
+        self.way = address.into();
     }
 
     /// The name of an emitter, which is cleared once the case has ended, however it ends.
@@ -78,12 +79,12 @@ impl<'a> Trial<'a> {
 
     /// A connection.
     pub(super) fn connect(&mut self) -> Step<Wire> {
-        Wire::connect(self.address, None, self.chance.fork(), self.journal.clone())
+        Wire::connect(&self.way, None, self.chance.fork(), self.journal.clone())
     }
 
     /// A connection of a client who is about to stop reading.
     pub(super) fn connect_sleeper(&mut self) -> Step<Wire> {
-        Wire::connect(self.address, Some(SLEEPER_BUFFER), self.chance.fork(), self.journal.clone())
+        Wire::connect(&self.way, Some(SLEEPER_BUFFER), self.chance.fork(), self.journal.clone())
     }
 
     /// One request on a connection of its own.

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use pushmark_net::{Blocking, tls};
 use pushmark_proto::http1::{BodyDecoder, BodyEvent, BodyLength, ResponseHead};
-use rustix::net::{AddressFamily, SocketType, sockopt};
 use serde_json::Value;
 
 use super::chance::Chance;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, same, shown};
+use super::way::Way;
 
 /// Longest wait for anything that must come.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -127,9 +127,10 @@ pub(super) enum Piece {
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Wire {
-    socket: TcpStream,
-    address: SocketAddr,
-    host: String,
+    socket: Blocking,
+    way: Way,
+    /// What TLS said when it ended the connection; else empty.
+    last_words: String,
     pub(super) pending: Vec<u8>,
     decoder: BodyDecoder,
     /// The body has no chunks: what came is a piece.
@@ -144,19 +145,19 @@ pub(super) struct Wire {
 impl Wire {
     /// Connects. `receive_buffer`: bytes that the kernel may keep for a client who does not read.
     pub(super) fn connect(
-        address: SocketAddr,
+        way: &Way,
         receive_buffer: Option<usize>,
         chance: Chance,
         journal: Journal,
     ) -> Step<Wire> {
-        let socket = open(address, receive_buffer)
-            .map_err(|error| failed(format!("{address} does not take a connection: {error}")))?;
+        let refused = |error| failed(format!("{} does not take a connection: {error}", way.address));
+        let socket = way.open(receive_buffer).map_err(refused)?;
         let decoder = BodyDecoder::new(BodyLength::None);
-        let (host, pending, chunk) = (address.to_string(), Vec::new(), Vec::new());
+        let (last_words, pending, chunk) = (String::new(), Vec::new(), Vec::new());
         Ok(Wire {
             socket,
-            address,
-            host,
+            way: way.clone(),
+            last_words,
             pending,
             decoder,
             until_close: false,
@@ -167,15 +168,9 @@ impl Wire {
         })
     }
 
-    /// With a name for `Host` instead of the address.
-    pub(super) fn for_host(mut self, host: &str) -> Wire {
-        host.clone_into(&mut self.host);
-        self
-    }
-
     /// A request as bytes.
     pub(super) fn request(&self, method: &str, target: &str, headers: &[&str], body: &[u8]) -> Vec<u8> {
-        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", self.host).into_bytes();
+        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", self.way.host).into_bytes();
         for header in headers {
             bytes.extend_from_slice(format!("{header}\r\n").as_bytes());
         }
@@ -207,9 +202,8 @@ impl Wire {
     /// A new connection, where the server said that it ends this one.
     fn renew(&mut self) -> Outcome {
         if std::mem::take(&mut self.ends) {
-            let socket = open(self.address, None);
-            let refused = |error| failed(format!("{} takes no other connection: {error}", self.address));
-            self.socket = socket.map_err(refused)?;
+            let refused = |error| failed(format!("{} takes no other connection: {error}", self.way.address));
+            self.socket = self.way.open(None).map_err(refused)?;
             self.pending.clear();
         }
         Ok(())
@@ -222,7 +216,8 @@ impl Wire {
         let pause = cuts.len() <= 8;
         for cut in cuts.into_iter().chain([bytes.len()]) {
             // A server may refuse, and close, before the last byte: its answer tells.
-            if self.socket.write_all(&bytes[from..cut]).is_err() {
+            let written = self.socket.write_all(&bytes[from..cut]).and_then(|()| self.socket.flush());
+            if written.is_err() {
                 return Ok(());
             }
             from = cut;
@@ -238,7 +233,7 @@ impl Wire {
         let mut buffer = [0; 64 * 1024];
         loop {
             let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            let read = self.socket.set_read_timeout(Some(left)).and_then(|()| self.socket.read(&mut buffer));
+            let read = self.socket.set_read_timeout(left).and_then(|()| self.socket.read(&mut buffer));
             return match read {
                 Ok(0) => Ok(false),
                 Ok(n) => {
@@ -250,7 +245,11 @@ impl Wire {
                     Err(failed("nothing came in time"))
                 }
                 // Reset: the other side is gone all the same.
-                Err(_) => Ok(false),
+                Err(error) => {
+                    let told = tls::Trouble::of(&error).map(|trouble| format!(": {trouble}"));
+                    self.last_words = told.unwrap_or_default();
+                    Ok(false)
+                }
             };
         }
     }
@@ -259,7 +258,10 @@ impl Wire {
         let started = Instant::now();
         match self.read_more(started + PATIENCE) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(failed(format!("the connection ended before {what}{}", self.so_far()))),
+            Ok(false) => {
+                let (so_far, why) = (self.so_far(), &self.last_words);
+                Err(failed(format!("the connection ended before {what}{so_far}{why}")))
+            }
             Err(_) => Err(failed(format!("{what} did not come within {PATIENCE:?}{}", self.so_far()))),
         }
     }
@@ -406,23 +408,6 @@ impl Wire {
         }
         Err(failed(format!("{} where nothing is wanted", shown(&self.pending))))
     }
-}
-
-fn open(address: SocketAddr, receive_buffer: Option<usize>) -> std::io::Result<TcpStream> {
-    let stream = match receive_buffer {
-        None => TcpStream::connect_timeout(&address, PATIENCE)?,
-        Some(bytes) => {
-            let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
-            // Before the connection is made: its window is agreed on then.
-            sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
-            rustix::net::connect(&socket, &address)?;
-            TcpStream::from(socket)
-        }
-    };
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    Ok(stream)
 }
 
 /// Fails unless a header of a media type begins so.

@@ -1,18 +1,20 @@
 //! `pushmark check`: whether a server keeps `servers/CONTRACT.md`, clause by clause, and whether
 //! any other target does what its transports promise.
 
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Args;
+use pushmark_model::scenario::TargetUrl;
+use pushmark_model::transport::Transport;
 
 use super::output::{Format, note, print};
 use super::run::usage;
+use super::secure::TlsArgs;
 use super::servers::flags_of;
 use crate::check::launch::RowLaunch;
-use crate::check::{self, Finding, Instance, Launch as _, Options, Row, Subject, table};
+use crate::check::{self, Finding, Instance, Launch as _, Options, Row, Subject, Way, table};
 use crate::exit::{Ending, Exit};
 use crate::progress::screen::Screen;
 use crate::run::{Signals, Target};
@@ -21,8 +23,6 @@ use crate::server::process::Process;
 use crate::server::registry::{Emitter, Registry, Server};
 use crate::server::{build, state};
 
-/// Time a target has to take a connection.
-const REACH_WITHIN: Duration = Duration::from_secs(5);
 /// Time a server that was checked has to end by itself.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
@@ -37,7 +37,8 @@ pub struct CheckArgs {
     /// what its transports promise
     #[arg(value_name = "SERVER|SCENARIO.toml", required_unless_present = "contract")]
     pub target: Option<String>,
-    /// A server that runs already and should keep the contract: http://HOST:PORT. It is left running
+    /// A server that runs already and should keep the contract: http://HOST:PORT, or https://. It is left
+    /// running
     #[arg(long, value_name = "URL")]
     pub contract: Option<String>,
     /// Only these: a case (6.2/3), a clause (6.2), a section (6), of a target without the contract a
@@ -50,6 +51,9 @@ pub struct CheckArgs {
     /// A flag of the server's row, such as heap=1g
     #[arg(long = "flag", value_name = "NAME=VALUE")]
     pub flags: Vec<String>,
+    /// How a target is met over TLS
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// What stdout is
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -72,13 +76,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let signals = Signals::listen()?;
     let asked = Asked::of(args, &registry)?;
     let (subject, running) = match &asked {
-        Asked::Running(url) => (running_subject(address_of(url)?), Running::Before),
+        Asked::Running(url) => (running_subject(url, way_of(url, args, &registry)?), Running::Before),
         Asked::Row(row) => start(&registry, row, args)?,
         Asked::Foreign(loaded) => start_foreign(&registry, loaded)?,
     };
-    if let Err(error) = TcpStream::connect_timeout(&subject.address, REACH_WITHIN) {
-        let text = format!("{} cannot be reached at {}: {error}", subject.name, subject.address);
-        return Err(Ending::error(Exit::Unreachable, text));
+    if let Err(error) = subject.try_out() {
+        return Err(Ending::error(Exit::Unreachable, format!("{} {error:#}", subject.name)));
     }
     let findings = show(args, &subject, &options, &signals)?;
     running.end();
@@ -117,7 +120,13 @@ impl<'r> Asked<'r> {
             return Err(Ending::error(Exit::Usage, message));
         }
         let row = registry.find(name);
+        let overrides = args.tls.overrides("target.tls");
         if let Some(row) = row.filter(|row| row.contract) {
+            if args.contract.is_none() && !overrides.is_empty() {
+                // It is refused by what refuses it everywhere: servers of the registry have no TLS.
+                scenario_file::load(&scenario_file::Asked::Server(name), &overrides, registry)
+                    .map_err(usage)?;
+            }
             return Ok(Asked::Row(row));
         }
         let is_file = Path::new(name).extension().is_some_and(|ending| ending == "toml");
@@ -126,7 +135,7 @@ impl<'r> Asked<'r> {
             (None, true) => scenario_file::Asked::File(Path::new(name)),
             (None, false) => return Err(unknown(registry, name)),
         };
-        let loaded = scenario_file::load(&target, &[], registry).map_err(usage)?;
+        let loaded = scenario_file::load(&target, &overrides, registry).map_err(usage)?;
         // A scenario that names a server means that server.
         match loaded.server.as_ref().and_then(|server| registry.find(&server.name)) {
             Some(row) if row.contract => Ok(Asked::Row(row)),
@@ -165,20 +174,15 @@ fn unreachable(error: anyhow::Error) -> anyhow::Error {
 fn start(registry: &Registry, row: &Server, args: &CheckArgs) -> anyhow::Result<(Subject, Running)> {
     let launch = RowLaunch::new(registry, row, flags_of(registry, row, &args.flags)?)?;
     if let Some(url) = &args.contract {
-        return Ok((subject_of(row, address_of(url)?, launch), Running::Before));
+        return Ok((subject_of(row, way_of(url, args, registry)?, launch), Running::Before));
     }
     build::ensure(registry, row, &mut |line| note(line))?;
     let server = launch.launch().map_err(unreachable)?;
-    Ok((subject_of(row, server.address(), launch), Running::Server(server)))
+    Ok((subject_of(row, server.address().into(), launch), Running::Server(server)))
 }
 
 fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Result<(Subject, Running)> {
     let plan = loaded.plan(0).map_err(usage)?;
-    if plan.arms.iter().any(|arm| arm.tls.is_some()) {
-        let text =
-            "check does not speak TLS yet: give it the plain port behind, or `pushmark run` it, which does";
-        return Err(Ending::error(Exit::Usage, text.to_owned()));
-    }
     let target = Target::new(loaded, registry)?;
     let first = plan.arms.first().context("a scenario has a transport")?;
     let up = target.bring_up(first, &[]).map_err(unreachable)?;
@@ -234,20 +238,28 @@ fn unknown(registry: &Registry, name: &str) -> anyhow::Error {
     Ending::error(Exit::Usage, format!("{error}: {}; or a scenario file, NAME.toml", advice.join("; ")))
 }
 
-fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
-    let authority = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
-    let wrong = || Ending::error(Exit::Usage, format!("--contract {url}: http://HOST:PORT is accepted"));
-    let authority = authority.filter(|authority| !authority.contains('/')).ok_or_else(wrong)?;
-    let mut addresses: Vec<SocketAddr> = authority.to_socket_addrs().map_err(|_| wrong())?.collect();
-    // IPv4 first where a name has both: local servers listen there more often.
-    addresses.sort_by_key(SocketAddr::is_ipv6);
-    addresses.first().copied().ok_or_else(wrong)
+/// The way to a server that runs: its URL has no path, and TLS is met as for a scenario's target.
+fn way_of(url: &str, args: &CheckArgs, registry: &Registry) -> anyhow::Result<Way> {
+    let wrong = || {
+        let text = format!("--contract {url}: http://HOST:PORT is accepted, or https://HOST:PORT");
+        Ending::error(Exit::Usage, text)
+    };
+    let parts = TargetUrl::parse(url, false).ok().filter(|parts| parts.path.source() == "/");
+    let (parts, port) = parts.and_then(|parts| parts.port.map(|port| (parts, port))).ok_or_else(wrong)?;
+    let overrides = args.tls.overrides("target.tls");
+    let tls = if parts.tls || !overrides.is_empty() {
+        let asked = scenario_file::Asked::Url { url, transports: &[Transport::Sse] };
+        Some(scenario_file::load(&asked, &overrides, registry).map_err(usage)?.tls())
+    } else {
+        None
+    };
+    Way::new(&parts.host, port, tls.as_ref()).map_err(|_| wrong())
 }
 
-fn subject_of(row: &Server, address: SocketAddr, launch: RowLaunch) -> Subject {
+fn subject_of(row: &Server, way: Way, launch: RowLaunch) -> Subject {
     Subject {
         name: row.name.clone(),
-        address,
+        way,
         transports: row.transports.iter().map(|transport| transport.name().to_owned()).collect(),
         lacks: row.lacks.clone(),
         row: Some(Row {
@@ -265,11 +277,11 @@ fn subject_of(row: &Server, address: SocketAddr, launch: RowLaunch) -> Subject {
 }
 
 /// A server nobody registered: everything is asked of it.
-fn running_subject(address: SocketAddr) -> Subject {
-    let all = pushmark_model::transport::Transport::ALL;
+fn running_subject(url: &str, way: Way) -> Subject {
+    let all = Transport::ALL;
     Subject {
-        name: format!("http://{address}"),
-        address,
+        name: url.trim_end_matches('/').to_owned(),
+        way,
         transports: all.iter().map(|transport| transport.name().to_owned()).collect(),
         lacks: Vec::new(),
         row: None,

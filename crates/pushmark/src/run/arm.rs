@@ -121,7 +121,7 @@ pub(super) fn drive(
     };
     let mut steering = Steering {
         warming: Warming::new(plan, start_ns),
-        flooding: Flooding::new(plan, setup.target.stats_url(up.port)),
+        flooding: Flooding::new(plan, setup.target.stats_at(up.port)),
     };
 
     let mut stopped = None;
@@ -140,7 +140,7 @@ pub(super) fn drive(
         }
         let now_ns = Clock::now();
         watch.mark(now_ns, &monitor, &mut marks);
-        watch.clear_emitters(now_ns, base.as_deref());
+        watch.clear_emitters(now_ns, base.as_ref());
         watch.look_after(&mut up);
         if let Some(probes) = &mut probes {
             probes.turn(now_ns);

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use pushmark_model::plan::ArmPlan;
 use serde_json::{Value, json};
 
-use crate::server::http;
+use crate::server::http::{self, Control};
 
 const NAME: &str = "pushmark";
 /// Channels one emitter serves: a request of some 16 KiB.
@@ -17,7 +17,7 @@ const CHANNELS_MAX: usize = 1_000;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sets the emitters of an arm that starts at `start_ns`. `base` is where the server keeps them.
-pub(super) fn set(base: &str, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()> {
+pub(super) fn set(base: &Control, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()> {
     let publisher = arm.publisher.as_ref().context("an arm that publishes")?;
     let channels: Vec<u32> = (0..arm.subscriptions.channels).collect();
     for (n, part) in channels.chunks(CHANNELS_MAX).enumerate() {
@@ -32,18 +32,19 @@ pub(super) fn set(base: &str, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()
             "start_us": (start_ns + arm.phases.warmup_start_ns()) / 1_000,
             "count": publisher.count,
         });
-        let url = format!("{base}/{NAME}-{n}");
+        let to = &base.below(&format!("/{NAME}-{n}"));
         let body = body.to_string();
         let answer = http::send(&http::Request {
             method: "PUT",
-            url: &url,
+            to,
             headers: &[("content-type", "application/json")],
             body: body.as_bytes(),
             timeout: TIMEOUT,
         })?;
         if !answer.is_success() {
             bail!(
-                "the server refused an emitter: PUT {url} was answered {}: {}",
+                "the server refused an emitter: PUT {} was answered {}: {}",
+                to.url,
                 answer.status,
                 answer.text()
             );
@@ -53,8 +54,8 @@ pub(super) fn set(base: &str, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()
 }
 
 /// Clears all emitters.
-pub(super) fn clear(base: &str) -> anyhow::Result<()> {
-    http::send(&http::Request { method: "DELETE", url: base, headers: &[], body: &[], timeout: TIMEOUT })?;
+pub(super) fn clear(base: &Control) -> anyhow::Result<()> {
+    http::send(&http::Request { method: "DELETE", to: base, headers: &[], body: &[], timeout: TIMEOUT })?;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::flood::evidence::{Descriptors, Evidence};
 use crate::flood::{curve, diagnosis};
 use crate::gather::Gathered;
 use crate::monitor::Sample;
-use crate::server::http;
+use crate::server::http::{self, Control};
 use crate::server::logs::KeptFile;
 
 /// The server is asked how many it counts so often, or every interval where that is shorter.
@@ -44,7 +44,7 @@ pub(super) struct Flooding {
 
 impl Flooding {
     /// Of an arm; `None` where it is none. `stats` is where the server says how many it holds.
-    pub(super) fn new(arm: &ArmPlan, stats: Option<String>) -> Option<Flooding> {
+    pub(super) fn new(arm: &ArmPlan, stats: Option<Control>) -> Option<Flooding> {
         let plan = arm.flood.clone()?;
         let every = ASK_EVERY.min(Duration::from_nanos(plan.interval_ns));
         Some(Flooding {
@@ -56,7 +56,7 @@ impl Flooding {
             descriptors: None,
             descriptors_at_ns: 0,
             counted: Vec::new(),
-            asker: stats.and_then(|url| Asker::start(url, every)),
+            asker: stats.and_then(|stats| Asker::start(stats, every)),
         })
     }
 
@@ -204,7 +204,7 @@ struct Asker {
 }
 
 impl Asker {
-    fn start(url: String, every: Duration) -> Option<Asker> {
+    fn start(stats: Control, every: Duration) -> Option<Asker> {
         let (answer, answers) = channel();
         let (stop, stopped) = channel::<()>();
         let ask = move || {
@@ -212,7 +212,7 @@ impl Asker {
             while stopped.recv_timeout(due.saturating_duration_since(Instant::now()))
                 == Err(RecvTimeoutError::Timeout)
             {
-                let count = http::get(&url, ASK_TIMEOUT).ok().filter(http::Answer::is_success);
+                let count = http::get(&stats, ASK_TIMEOUT).ok().filter(http::Answer::is_success);
                 let count = count.and_then(|answer| subscribers(&answer.body));
                 if count.is_some_and(|count| answer.send(count).is_err()) {
                     return;

@@ -1,22 +1,24 @@
 //! What is measured: a server that pushmark starts, or one that is there.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use pushmark_model::plan::ArmPlan;
+use pushmark_model::plan::{ArmPlan, Tls};
 use pushmark_model::run::LastWords;
 use pushmark_model::scenario::Scenario;
 use pushmark_model::template::{Template, Values};
 
+use crate::resolve;
 use crate::scenario_file::Loaded;
+use crate::server::http::{self, Control};
 use crate::server::listeners::is_taken;
 use crate::server::logs::{KeptFile, Logs};
+use crate::server::needs;
 use crate::server::port::free_port;
 use crate::server::process::{Process, Start};
 use crate::server::registry::{Architecture, Filling, Registry, Server};
-use crate::server::{http, needs};
 
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -33,6 +35,8 @@ pub struct Target {
     stop: Vec<String>,
     stats: Option<String>,
     emitters: Option<String>,
+    /// How these are met where they go over TLS: as clients meet it.
+    tls: Tls,
     /// Where its log is switched, and to what; absent: as it starts.
     log: Option<(String, bool)>,
     /// Its port; absent: a free one.
@@ -82,7 +86,7 @@ impl Target {
     pub fn with_program(loaded: &Loaded, registry: &Registry, program: &Path) -> anyhow::Result<Target> {
         match &loaded.server {
             Some(server) => Target::of_server(server, registry, &loaded.scenario.target, program),
-            None => Ok(Target::of_process(&loaded.scenario, &loaded.folder)),
+            None => Ok(Target::of_process(&loaded.scenario, &loaded.folder, loaded.tls())),
         }
     }
 
@@ -107,6 +111,7 @@ impl Target {
             stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
+            tls: Tls::default(),
             log: contract.zip(asked.log).map(|(c, on)| (c.log.clone(), on)),
             port: asked.port,
             strict: true,
@@ -115,7 +120,7 @@ impl Target {
         })
     }
 
-    fn of_process(scenario: &Scenario, folder: &Path) -> Target {
+    fn of_process(scenario: &Scenario, folder: &Path, tls: Tls) -> Target {
         let Some(process) = &scenario.target.process else { return Target::default() };
         Target {
             name: "target".to_owned(),
@@ -127,6 +132,7 @@ impl Target {
             stop: process.stop.clone().unwrap_or_default(),
             stats: None,
             emitters: None,
+            tls,
             log: None,
             port: scenario.target.port,
             strict: false,
@@ -177,7 +183,7 @@ impl Target {
             let began = Instant::now();
             let mut started = Process::start(&start, logs)?;
             match self.ready.as_ref().map(filled) {
-                Some(url) => started.wait_ready(&url, READY_WITHIN)?,
+                Some(url) => started.wait_ready(&self.control(url), READY_WITHIN)?,
                 None => started.wait_accepting(serves, READY_WITHIN)?,
             };
             ready_us = Some(began.elapsed().as_micros() as u64);
@@ -186,9 +192,9 @@ impl Target {
             process = Some(started);
         }
         let subscribe = &arm.subscribe;
-        let subscribe_to = resolve(&subscribe.host, subscribe.port.unwrap_or(port))?;
+        let subscribe_to = resolve::host(&subscribe.host, subscribe.port.unwrap_or(port))?;
         let publish_to = match &arm.publish {
-            Some(publish) => Some(resolve(&publish.host, publish.port.unwrap_or(port))?),
+            Some(publish) => Some(resolve::host(&publish.host, publish.port.unwrap_or(port))?),
             None => None,
         };
         Ok(Up { process, port, subscribe_to, publish_to, ready_us })
@@ -197,18 +203,19 @@ impl Target {
     /// Turns its log on or off, where that was asked for.
     fn switch_log(&self, port: u16) -> anyhow::Result<()> {
         let Some((url, on)) = &self.log else { return Ok(()) };
-        let url = fill(url, port);
+        let to = &self.control(fill(url, port));
         let body = serde_json::json!({ "on": on }).to_string();
         let answer = http::send(&http::Request {
             method: "POST",
-            url: &url,
+            to,
             headers: &[("content-type", "application/json")],
             body: body.as_bytes(),
             timeout: CONTROL_TIMEOUT,
         })?;
         if !answer.is_success() {
             anyhow::bail!(
-                "the server did not switch its log: POST {url} was answered {}: {}",
+                "the server did not switch its log: POST {} was answered {}: {}",
+                to.url,
                 answer.status,
                 answer.text()
             );
@@ -217,8 +224,8 @@ impl Target {
     }
 
     /// Where the server says what it does, if it does.
-    pub(super) fn stats_url(&self, port: u16) -> Option<String> {
-        self.stats.as_ref().map(|url| fill(url, port))
+    pub(super) fn stats_at(&self, port: u16) -> Option<Control> {
+        self.stats.as_ref().map(|url| self.control(fill(url, port)))
     }
 
     /// Whether its row says that it holds each client by a thread.
@@ -228,14 +235,18 @@ impl Target {
 
     /// What the server says of itself; `None` where it says nothing.
     pub(super) fn stats(&self, port: u16) -> Option<serde_json::Value> {
-        let url = self.stats_url(port)?;
-        let answer = http::get(&url, CONTROL_TIMEOUT).ok().filter(http::Answer::is_success)?;
+        let stats = self.stats_at(port)?;
+        let answer = http::get(&stats, CONTROL_TIMEOUT).ok().filter(http::Answer::is_success)?;
         serde_json::from_slice(&answer.body).ok()
     }
 
     /// Where its emitters are set.
-    pub(super) fn emitters(&self, port: u16) -> Option<String> {
-        self.emitters.as_ref().map(|url| fill(url, port))
+    pub(super) fn emitters(&self, port: u16) -> Option<Control> {
+        self.emitters.as_ref().map(|url| self.control(fill(url, port)))
+    }
+
+    fn control(&self, url: String) -> Control {
+        Control { url, tls: self.tls.clone() }
     }
 }
 
@@ -243,32 +254,5 @@ fn fill(text: &str, port: u16) -> String {
     match Template::parse(text) {
         Ok(template) => template.render_text(&Values { port, ..Values::default() }),
         Err(_) => text.to_owned(),
-    }
-}
-
-/// Names are resolved once, before the run: a lookup is no part of what is measured.
-fn resolve(host: &str, port: u16) -> anyhow::Result<SocketAddr> {
-    let addresses = (host, port).to_socket_addrs().with_context(|| format!("{host} cannot be resolved"))?;
-    let mut addresses: Vec<SocketAddr> = addresses.collect();
-    // IPv4 first where a name has both: local targets listen there more often.
-    addresses.sort_by_key(SocketAddr::is_ipv6);
-    addresses.first().copied().with_context(|| format!("{host} has no address"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_of_this_host_is_resolved_to_ipv4() {
-        assert_eq!(resolve("localhost", 80).unwrap().to_string(), "127.0.0.1:80");
-        assert_eq!(resolve("::1", 80).unwrap().to_string(), "[::1]:80");
-    }
-
-    #[test]
-    fn a_name_that_does_not_exist_is_told() {
-        assert!(
-            resolve("no-such-host.invalid", 80).unwrap_err().to_string().contains("no-such-host.invalid")
-        );
     }
 }

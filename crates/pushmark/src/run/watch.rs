@@ -13,6 +13,7 @@ use crate::gather::Gathered;
 use crate::monitor::figures::CrowdPoint;
 use crate::monitor::{Monitor, Snapshot};
 use crate::progress::Live;
+use crate::server::http::Control;
 
 /// The loop looks around at least so often; it wakes for each instant that is marked.
 const TICK_NS: u64 = 200_000_000;
@@ -81,7 +82,7 @@ impl Watch {
         });
     }
 
-    pub(super) fn clear_emitters(&mut self, now_ns: u64, base: Option<&str>) {
+    pub(super) fn clear_emitters(&mut self, now_ns: u64, base: Option<&Control>) {
         if !self.cleared && now_ns >= self.start_ns + self.phases.measure_end_ns() {
             self.cleared = true;
             // A server that died cannot be asked; that is told by its deliveries.

@@ -3,27 +3,54 @@
 //! Never on the measured path, never reused: one connection a request, with one deadline for
 //! everything. What is measured goes through the driver.
 
-use std::io::{Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use pushmark_model::plan::Tls;
+use pushmark_net::{Blocking, tls};
 use pushmark_proto::http1::{BodyDecoder, BodyEvent, HEAD_MAX, ResponseHead, write};
+
+use crate::secure;
 
 /// Longest body taken.
 const BODY_MAX: usize = 16 << 20;
+
+/// Where control requests go.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// `http://host:port/path?query`, or `https://…`.
+    pub url: String,
+    /// How TLS is met there.
+    pub tls: Tls,
+}
+
+/// As this machine trusts.
+impl<T: Into<String>> From<T> for Control {
+    fn from(url: T) -> Control {
+        Control { url: url.into(), tls: Tls::default() }
+    }
+}
+
+impl Control {
+    /// The same with more of a path.
+    pub fn below(&self, path: &str) -> Control {
+        Control { url: format!("{}{path}", self.url), tls: self.tls.clone() }
+    }
+}
 
 /// A control request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// `GET`, `POST`, `PUT`, `DELETE`.
     pub method: &'a str,
-    /// `http://host:port/path?query`.
-    pub url: &'a str,
+    /// Of whom.
+    pub to: &'a Control,
     /// Header fields besides Host, Content-Length and Connection.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body; empty for none.
     pub body: &'a [u8],
-    /// For all of it: resolve, connect, write, read.
+    /// For all of it: resolve, connect, shake hands, write, read.
     pub timeout: Duration,
 }
 
@@ -56,7 +83,7 @@ pub enum HttpError {
     /// The URL is not one this client speaks.
     Url(String),
     /// Nobody listens, the name is unknown, the connection broke, or the deadline passed.
-    Io(String, std::io::Error),
+    Io(String, Error),
     /// The answer is not HTTP/1.x, is cut off, or is too long.
     Answer(String, String),
 }
@@ -64,7 +91,7 @@ pub enum HttpError {
 impl std::fmt::Display for HttpError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            HttpError::Url(url) => write!(f, "{url} is not a URL like http://host:port/path"),
+            HttpError::Url(url) => write!(f, "{url} is not a URL like http://host:port/path, or https://"),
             HttpError::Io(url, error) if is_timeout(error) => write!(f, "{url} did not answer in time"),
             HttpError::Io(url, error) => write!(f, "{url} cannot be reached: {error}"),
             HttpError::Answer(url, what) => write!(f, "{url} gave an answer that cannot be read: {what}"),
@@ -74,92 +101,117 @@ impl std::fmt::Display for HttpError {
 
 impl std::error::Error for HttpError {}
 
-fn is_timeout(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock)
+impl HttpError {
+    /// Whether the certificate that was shown is not believed.
+    pub fn is_of_certificate(&self) -> bool {
+        let HttpError::Io(_, error) = self else { return false };
+        tls::Trouble::of(error).is_some_and(tls::Trouble::is_of_certificate)
+    }
+}
+
+fn is_timeout(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
 }
 
 /// GET with a deadline.
-pub fn get(url: &str, timeout: Duration) -> Result<Answer, HttpError> {
-    send(&Request { method: "GET", url, headers: &[], body: &[], timeout })
+pub fn get(to: &Control, timeout: Duration) -> Result<Answer, HttpError> {
+    send(&Request { method: "GET", to, headers: &[], body: &[], timeout })
 }
 
 /// Sends a request and reads the whole answer.
 pub fn send(request: &Request<'_>) -> Result<Answer, HttpError> {
     let deadline = Instant::now() + request.timeout;
-    let (authority, target) = split(request.url).ok_or_else(|| HttpError::Url(request.url.to_string()))?;
-    let io = |error| HttpError::Io(request.url.to_string(), error);
-    let mut stream = connect(authority, deadline).map_err(io)?;
-    stream.set_nodelay(true).map_err(io)?;
-    stream.write_all(&head_and_body(request, authority, target)).map_err(io)?;
+    let url = &request.to.url;
+    let place = Place::of(url).ok_or_else(|| HttpError::Url(url.clone()))?;
+    let io = |error| HttpError::Io(url.clone(), error);
+    let unread = |what| HttpError::Answer(url.clone(), what);
+    let mut stream = place.connect(&request.to.tls, deadline).map_err(io)?;
+    stream.write_all(&head_and_body(request, &place)).and_then(|()| stream.flush()).map_err(io)?;
     let mut bytes = Vec::new();
     loop {
-        match read_answer(&mut bytes.clone(), false) {
-            Ok(Some(answer)) => return Ok(answer),
-            Ok(None) => {}
-            Err(what) => return Err(HttpError::Answer(request.url.to_string(), what)),
-        }
-        if bytes.len() > BODY_MAX + HEAD_MAX {
-            return Err(HttpError::Answer(request.url.to_string(), "it is longer than 16 MiB".into()));
+        match read_answer(&mut bytes.clone(), false).map_err(unread)? {
+            Some(answer) => return Ok(answer),
+            None if bytes.len() > BODY_MAX + HEAD_MAX => {
+                return Err(unread("it is longer than 16 MiB".into()));
+            }
+            None => {}
         }
         let mut piece = [0u8; 16 * 1024];
-        stream.set_read_timeout(Some(left(deadline).map_err(io)?)).map_err(io)?;
+        left(deadline).and_then(|left| stream.set_read_timeout(left)).map_err(io)?;
         match stream.read(&mut piece).map_err(io)? {
             0 => break,
             read => bytes.extend_from_slice(&piece[..read]),
         }
     }
-    match read_answer(&mut bytes, true) {
-        Ok(Some(answer)) => Ok(answer),
-        Ok(None) => Err(HttpError::Answer(request.url.to_string(), "it is cut off".into())),
-        Err(what) => Err(HttpError::Answer(request.url.to_string(), what)),
-    }
+    read_answer(&mut bytes, true).map_err(unread)?.ok_or_else(|| unread("it is cut off".into()))
 }
 
-fn connect(authority: &str, deadline: Instant) -> std::io::Result<TcpStream> {
-    let with_port;
-    let has_port =
-        authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
-    let address = if has_port {
-        authority
-    } else {
-        with_port = format!("{authority}:80");
-        &with_port
-    };
-    let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
-    for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, left(deadline)?) {
-            Ok(stream) => {
-                stream.set_write_timeout(Some(left(deadline)?))?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
+/// What a URL says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place<'u> {
+    tls: bool,
+    authority: &'u str,
+    /// Path and query.
+    target: &'u str,
+}
+
+impl<'u> Place<'u> {
+    /// Of a URL. A line end or a space would forge a request.
+    fn of(url: &'u str) -> Option<Place<'u>> {
+        let (scheme, rest) = url.split_once("://")?;
+        let tls = scheme.eq_ignore_ascii_case("https");
+        if !tls && !scheme.eq_ignore_ascii_case("http") || rest.bytes().any(|b| b <= b' ' || b == 0x7f) {
+            return None;
         }
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, target) = rest.split_at(end);
+        (!authority.is_empty() && !authority.contains('@')).then_some(Place { tls, authority, target })
     }
-    Err(last)
+
+    /// Host, IPv6 without brackets, and port.
+    fn host(&self) -> std::io::Result<(&'u str, u16)> {
+        let digits = |port: &str| port.bytes().all(|b| b.is_ascii_digit());
+        let (host, port) = match self.authority.rsplit_once(':').filter(|(_, port)| digits(port)) {
+            Some((host, port)) => (host, port.parse().map_err(Error::other)?),
+            None => (self.authority, if self.tls { 443 } else { 80 }),
+        };
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        Ok((bare.unwrap_or(host), port))
+    }
+
+    fn connect(&self, tls: &Tls, deadline: Instant) -> std::io::Result<Blocking> {
+        let (host, port) = self.host()?;
+        let mut last = Error::from(ErrorKind::NotFound);
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, left(deadline)?) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    stream.set_write_timeout(Some(left(deadline)?))?;
+                    if !self.tls {
+                        return Ok(Blocking::Tcp(stream));
+                    }
+                    let client = secure::client(tls, host).map_err(Error::other)?;
+                    return Blocking::over_tls(stream, &client, left(deadline)?);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
 }
 
 /// What is left until a deadline; an error once it has passed.
 fn left(deadline: Instant) -> std::io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(std::io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// `(authority, path and query)`. A line end or a space would forge a request.
-fn split(url: &str) -> Option<(&str, &str)> {
-    let rest = url.strip_prefix("http://")?;
-    if rest.bytes().any(|b| b <= b' ' || b == 0x7f) {
-        return None;
-    }
-    let rest = rest.split('#').next().unwrap_or(rest);
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, target) = rest.split_at(end);
-    (!authority.is_empty() && !authority.contains('@')).then_some((authority, target))
-}
-
-fn head_and_body(request: &Request<'_>, authority: &str, target: &str) -> Vec<u8> {
+fn head_and_body(request: &Request<'_>, place: &Place<'_>) -> Vec<u8> {
+    let Place { authority, target, .. } = place;
     let mut out = Vec::with_capacity(256 + request.body.len());
     let target = match target.as_bytes().first() {
-        Some(b'/') => target.to_string(),
+        Some(b'/') => (*target).to_owned(),
         _ => format!("/{target}"),
     };
     write::request_line(&mut out, request.method, &target);

@@ -36,7 +36,7 @@ fn answers_of_every_framing_are_read_whole() {
     ];
     for pieces in cases {
         let (url, thread) = serve(pieces);
-        let answer = get(&url, SOON).unwrap();
+        let answer = get(&(&*url).into(), SOON).unwrap();
         assert_eq!((answer.status, answer.text().as_str(), answer.is_success()), (200, "hello", true));
         assert!(thread.join().unwrap().starts_with("GET /stats?x=1 HTTP/1.1\r\nHost: 127.0.0.1:"));
     }
@@ -47,7 +47,7 @@ fn a_body_and_headers_are_sent() {
     let (url, thread) = serve(&["HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n"]);
     let request = Request {
         method: "POST",
-        url: &url,
+        to: &(&*url).into(),
         headers: &[("Content-Type", "application/json")],
         body: b"{}",
         timeout: SOON,
@@ -62,7 +62,7 @@ fn a_body_and_headers_are_sent() {
 fn wrong_answers_say_what_is_wrong() {
     let error = |pieces| {
         let (url, thread) = serve(pieces);
-        let error = get(&url, SOON).unwrap_err().to_string();
+        let error = get(&(&*url).into(), SOON).unwrap_err().to_string();
         thread.join().unwrap();
         error
     };
@@ -74,19 +74,50 @@ fn wrong_answers_say_what_is_wrong() {
 #[test]
 fn nobody_there_and_nothing_said() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = get(&format!("http://{closed}/"), SOON).unwrap_err();
+    let error = get(&format!("http://{closed}/").into(), SOON).unwrap_err();
     assert!(error.to_string().contains("cannot be reached"), "{error}");
     // Bound and listening, but never accepted: the kernel connects, nobody answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let error = get(&url, Duration::from_millis(30)).unwrap_err();
+    let error = get(&(&*url).into(), Duration::from_millis(30)).unwrap_err();
     assert!(error.to_string().contains("did not answer in time"), "{error}");
 }
 
 #[test]
 fn a_url_that_could_forge_a_request_is_refused() {
-    for url in ["https://a/", "a:80/", "http:///x", "http://a/ b", "http://a/\r\nX: y", "http://u:p@a/"] {
-        assert!(matches!(get(url, SOON), Err(HttpError::Url(_))), "{url}");
+    for url in ["ftp://a/", "a:80/", "http:///x", "http://a/ b", "http://a/\r\nX: y", "http://u:p@a/"] {
+        assert!(matches!(get(&url.into(), SOON), Err(HttpError::Url(_))), "{url}");
     }
-    assert_eq!(split("http://[::1]:80?x#y"), Some(("[::1]:80", "?x")));
+    let place = Place::of("http://[::1]:80?x#y").unwrap();
+    assert_eq!(place, Place { tls: false, authority: "[::1]:80", target: "?x" });
+}
+
+#[test]
+fn a_url_names_its_host_its_port_and_whether_it_goes_over_tls() {
+    for (url, tls, host, port) in [
+        ("http://a/", false, "a", 80),
+        ("https://a", true, "a", 443),
+        ("HTTPS://a:8443/x", true, "a", 8443),
+        ("https://[::1]/", true, "::1", 443),
+        ("http://[::1]:81/", false, "::1", 81),
+    ] {
+        let place = Place::of(url).unwrap();
+        assert_eq!((place.tls, place.host().unwrap()), (tls, (host, port)), "{url}");
+    }
+    assert!(Place::of("http://a:65536/").unwrap().host().is_err());
+}
+
+#[test]
+fn one_that_speaks_no_tls_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    });
+    let tls = Tls { insecure: true, ..Tls::default() };
+    let error = get(&Control { url, tls }, SOON).unwrap_err();
+    assert!(error.to_string().contains("is not TLS") && !error.is_of_certificate(), "{error}");
+    thread.join().unwrap();
 }

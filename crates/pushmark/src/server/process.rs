@@ -20,7 +20,7 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, test_kill_process_group};
 
 use super::cpus::{allowed_cpus, pin_current_thread};
-use super::http;
+use super::http::{self, Control};
 use super::keeper::Keeper;
 use super::last_words;
 use super::listeners::{Listener, listener};
@@ -84,6 +84,19 @@ pub struct Process {
     keeper: Option<Keeper>,
 }
 
+/// Why a server is not ready when it is asked.
+struct NotYet {
+    why: String,
+    /// Time does not help.
+    never: bool,
+}
+
+impl NotYet {
+    fn maybe(why: String) -> NotYet {
+        NotYet { why, never: false }
+    }
+}
+
 impl Process {
     /// Starts a server; its output goes to a file that lives as long as this handle.
     pub fn start(start: &Start, logs: Logs) -> anyhow::Result<Process> {
@@ -132,13 +145,13 @@ impl Process {
         self.child.id() as i32
     }
 
-    /// Asks `url` until it answers 2xx. An error if the server ends first or the time is over,
-    /// with the last lines it wrote.
-    pub fn wait_ready(&mut self, url: &str, within: Duration) -> anyhow::Result<Duration> {
-        self.wait_until(within, |left| match http::get(url, left) {
+    /// Asks a URL until it answers 2xx. An error if the server ends first, shows a certificate that
+    /// is not believed, or the time is over, with the last lines it wrote.
+    pub fn wait_ready(&mut self, ready: &Control, within: Duration) -> anyhow::Result<Duration> {
+        self.wait_until(within, |left| match http::get(ready, left) {
             Ok(answer) if answer.is_success() => Ok(()),
-            Ok(answer) => Err(format!("{url} answers {}", answer.status)),
-            Err(error) => Err(error.to_string()),
+            Ok(answer) => Err(NotYet::maybe(format!("{} answers {}", ready.url, answer.status))),
+            Err(error) => Err(NotYet { why: error.to_string(), never: error.is_of_certificate() }),
         })
     }
 
@@ -148,14 +161,14 @@ impl Process {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         self.wait_until(within, |left| match TcpStream::connect_timeout(&address, left) {
             Ok(_) => Ok(()),
-            Err(error) => Err(format!("port {port}: {error}")),
+            Err(error) => Err(NotYet::maybe(format!("port {port}: {error}"))),
         })
     }
 
     fn wait_until(
         &mut self,
         within: Duration,
-        probe: impl Fn(Duration) -> Result<(), String>,
+        probe: impl Fn(Duration) -> Result<(), NotYet>,
     ) -> anyhow::Result<Duration> {
         let started = Instant::now();
         loop {
@@ -166,9 +179,12 @@ impl Process {
                 let memory = if self.out_of_memory() { ", out of memory" } else { "" };
                 bail!("{} ended before it was ready ({how}{memory})\n{}", self.name, self.log_tail());
             }
-            let Err(last) = probed else { return Ok(started.elapsed()) };
+            let Err(NotYet { why, never }) = probed else { return Ok(started.elapsed()) };
+            if never {
+                bail!("{} will not be ready: {why}\n{}", self.name, self.log_tail());
+            }
             if started.elapsed() >= within {
-                bail!("{} is not ready after {within:?}: {last}\n{}", self.name, self.log_tail());
+                bail!("{} is not ready after {within:?}: {why}\n{}", self.name, self.log_tail());
             }
             self.wait_end(PROBE)?;
         }

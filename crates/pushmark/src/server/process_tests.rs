@@ -71,7 +71,7 @@ fn a_dropped_handle_leaves_no_process_and_no_log() {
 #[test]
 fn one_that_ends_before_it_is_ready_shows_its_last_words() {
     let mut process = shell("echo starting; echo 'port in use' >&2; exit 1");
-    let error = process.wait_ready("http://127.0.0.1:1/health", Duration::from_secs(30)).unwrap_err();
+    let error = process.wait_ready(&"http://127.0.0.1:1/health".into(), Duration::from_secs(30)).unwrap_err();
     insta::assert_snapshot!(error, @"
     test ended before it was ready (exit 1)
       | starting
@@ -93,9 +93,9 @@ fn ready_is_the_first_2xx() {
         }
     });
     let mut process = shell("sleep 1000");
-    process.wait_ready(&url, Duration::from_secs(30)).unwrap();
+    process.wait_ready(&url.into(), Duration::from_secs(30)).unwrap();
     answers.join().unwrap();
-    let error = process.wait_ready("http://127.0.0.1:1/", Duration::ZERO).unwrap_err().to_string();
+    let error = process.wait_ready(&"http://127.0.0.1:1/".into(), Duration::ZERO).unwrap_err().to_string();
     assert!(
         error.starts_with("test is not ready after 0ns: http://127.0.0.1:1/ cannot be reached"),
         "{error}"

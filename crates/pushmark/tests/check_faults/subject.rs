@@ -31,7 +31,7 @@ impl Built {
     pub fn subject(&self) -> Subject {
         Subject {
             name: "broken".into(),
-            address: self.running.proxy.address,
+            way: self.running.proxy.address.into(),
             transports: Transport::ALL.iter().map(|transport| transport.name().to_owned()).collect(),
             lacks: Vec::new(),
             row: Some(Row {

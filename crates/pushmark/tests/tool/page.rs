@@ -52,7 +52,7 @@ impl Page {
         let list = format!("http://127.0.0.1:{}/json/list", port().expect("a port"));
         let mut target = None;
         until("there is a page", || {
-            let answer = http::get(&list, PATIENCE).map(|answer| answer.body).unwrap_or_default();
+            let answer = http::get(&(&*list).into(), PATIENCE).map(|answer| answer.body).unwrap_or_default();
             let pages: Value = serde_json::from_slice(&answer).unwrap_or_default();
             target = pages[0]["webSocketDebuggerUrl"].as_str().map(str::to_owned);
             target.is_some()

@@ -54,6 +54,17 @@ impl Terminator {
     /// On `https://localhost`, with the certificate `localhost.pem` of the folder; `serve` are the
     /// server's arguments, `more` directives of nginx.
     pub fn start(tool: &Tool, serve: &[&str], more: &str) -> Terminator {
+        let (mut terminator, command) = Terminator::asleep(tool, serve, more);
+        let mut nginx = Command::new(&command[0]);
+        nginx.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null());
+        terminator.children.insert(0, nginx.spawn().expect("nginx starts"));
+        let port = terminator.port;
+        until("nginx listens", || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
+        terminator
+    }
+
+    /// The same but for nginx, which the command starts.
+    pub fn asleep(tool: &Tool, serve: &[&str], more: &str) -> (Terminator, Vec<String>) {
         let mut command = Command::new(program());
         command.args(["serve", "--port", "0"]).args(serve).stdin(Stdio::null()).stderr(Stdio::null());
         let mut server = command.stdout(Stdio::piped()).spawn().expect("the server starts");
@@ -67,12 +78,10 @@ impl Terminator {
         let folder = tool.path("nginx");
         fs::create_dir(&folder).expect("a folder");
         tool.write("nginx/nginx.conf", &configuration(tool, port, &behind, more));
-        let mut command = Command::new(path().expect("looked for before"));
-        command.args(["-e", "stderr", "-p"]).arg(&folder).args(["-c", "nginx.conf"]);
-        let nginx = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("nginx starts");
-        let terminator = Terminator { port, children: vec![nginx, server], _stdout: stdout };
-        until("nginx listens", || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
-        terminator
+        let program = path().expect("looked for before").display().to_string();
+        let folder = folder.display().to_string();
+        let command = [&program, "-e", "stderr", "-p", &folder, "-c", "nginx.conf"].map(str::to_owned);
+        (Terminator { port, children: vec![server], _stdout: stdout }, command.to_vec())
     }
 }
 
