@@ -3,11 +3,18 @@
 //! belongs. One entry a second, whatever was published.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use pushmark_model::record::Broadcast;
+use serde::{Deserialize, Serialize};
+
+use crate::aside::Aside;
+
+/// Seconds in memory, at most.
+const HELD_MAX: usize = 256;
 
 /// The watched publications that were due in one second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Emits {
     /// Publications.
     count: u64,
@@ -31,32 +38,70 @@ impl Emits {
     pub(crate) fn receivers(&self) -> Option<f64> {
         (self.count > 0).then(|| self.receivers as f64 / self.count as f64)
     }
+
+    fn add(&mut self, other: &Emits) {
+        self.count += other.count;
+        self.heard += other.heard;
+        self.receivers += other.receivers;
+        self.sum_us += other.sum_us;
+        self.max_us = self.max_us.max(other.max_us);
+    }
 }
 
-/// Those of a run.
+/// Those of a run: the last minutes in memory, what came before set aside.
 #[derive(Debug, Default)]
-pub(super) struct EmitsBySecond(BTreeMap<u32, Emits>);
+pub(super) struct EmitsBySecond {
+    held: BTreeMap<u32, Emits>,
+    aside: Aside<Vec<(u32, Emits)>>,
+    heard: u64,
+}
 
 impl EmitsBySecond {
     pub(super) fn add(&mut self, whole: &Broadcast) {
-        let emits = self.0.entry(whole.due_second).or_default();
-        emits.count += 1;
-        emits.receivers += u64::from(whole.received);
+        let mut emits = Emits { count: 1, receivers: whole.received.into(), ..Emits::default() };
         if whole.received > 0 {
-            let lasted_us = whole.last_us - whole.sent_after_us;
-            emits.heard += 1;
-            emits.sum_us += lasted_us;
-            emits.max_us = Some(emits.max_us.map_or(lasted_us, |longest| longest.max(lasted_us)));
+            emits.heard = 1;
+            emits.sum_us = whole.last_us - whole.sent_after_us;
+            emits.max_us = Some(emits.sum_us);
         }
+        self.heard += emits.heard;
+        if !self.held.contains_key(&whole.due_second) && self.held.len() >= HELD_MAX {
+            self.set_aside();
+        }
+        self.held.entry(whole.due_second).or_default().add(&emits);
+    }
+
+    /// The older half is held no more. One that is completed later than that begins anew, and is added
+    /// up at the end.
+    fn set_aside(&mut self) {
+        let Some((&middle, _)) = self.held.iter().nth(self.held.len() / 2) else { return };
+        let younger = self.held.split_off(&middle);
+        let older = std::mem::replace(&mut self.held, younger);
+        let what = older.into_iter().collect();
+        if self.aside.put(&what).is_err() {
+            // Where there is no room for them, memory has to do.
+            self.held.extend(what);
+        }
+    }
+
+    /// Everything comes back: the arm is over.
+    ///
+    /// # Errors
+    /// The file's own; what was read until then has come back.
+    pub(super) fn recall(&mut self) -> io::Result<()> {
+        let EmitsBySecond { held, aside, .. } = self;
+        aside.take(|older| {
+            older.iter().for_each(|(second, emits)| held.entry(*second).or_default().add(emits))
+        })
     }
 
     /// Publications that somebody heard.
     pub(super) fn heard(&self) -> u64 {
-        self.0.values().map(|emits| emits.heard).sum()
+        self.heard
     }
 
     pub(super) fn of(&self, second: u32) -> Emits {
-        self.0.get(&second).copied().unwrap_or_default()
+        self.held.get(&second).copied().unwrap_or_default()
     }
 }
 
@@ -78,5 +123,34 @@ mod tests {
             (Some(10_000), Some(10_000), Some(4.0))
         );
         assert_eq!((all.of(1).max_us, all.of(1).mean_us(), all.of(1).receivers()), (None, None, None));
+    }
+    #[test]
+    fn an_hour_is_held_as_minutes_and_comes_back_whole() {
+        let of = |second| Broadcast {
+            received: 2,
+            last_us: 1_000 + i64::from(second),
+            due_second: second,
+            ..Broadcast::default()
+        };
+        let mut all = EmitsBySecond::default();
+        for second in 0..3_600 {
+            all.add(&of(second));
+            assert!(all.held.len() <= HELD_MAX);
+        }
+        // Completed an hour late.
+        all.add(&of(7));
+        assert_eq!(all.heard(), 3_601);
+        all.recall().unwrap();
+        for second in 0..3_600 {
+            let count = if second == 7 { 2 } else { 1 };
+            let emits = Emits {
+                count,
+                heard: count,
+                receivers: 2 * count,
+                sum_us: count as i64 * (1_000 + i64::from(second)),
+                max_us: Some(1_000 + i64::from(second)),
+            };
+            assert_eq!(all.of(second), emits);
+        }
     }
 }

@@ -22,8 +22,8 @@ pub use arm::phases;
 use seconds::Seconds;
 pub use stability::Stability;
 
-/// The sum so far. Its size does not grow with the messages, and next to nothing with the seconds:
-/// older ones are set aside in a file.
+/// The sum so far. Its size grows neither with the messages nor with the seconds: older ones are set
+/// aside in a file.
 #[derive(Debug)]
 pub struct Gathered {
     plan: ArmPlan,
@@ -106,6 +106,7 @@ impl Gathered {
             self.seconds.insert(second, Second::of(&window));
         }
         self.seconds.recall(&mut self.total.heat)?;
+        self.spread.close()?;
         self.halves.as_mut().map_or(Ok(()), |halves| halves.close())
     }
 

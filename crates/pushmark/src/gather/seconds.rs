@@ -11,7 +11,7 @@ use crate::aside::Aside;
 /// Seconds in memory: more than anyone looks back while records come.
 const HELD_MAX: usize = 120;
 /// Cells of the heat map in memory; beyond them all but the last [`HELD_MAX`] seconds' go.
-const CELLS_MAX: usize = 2_048;
+const CELLS_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
 pub(super) struct Seconds {

@@ -1,6 +1,7 @@
 //! Broadcasts of all shards joined: when the first, the median and the last subscriber heard.
 
 use std::collections::HashMap;
+use std::io;
 
 use pushmark_model::histogram::Distribution;
 use pushmark_model::plan::ArmPlan;
@@ -90,6 +91,14 @@ impl Spreads {
         record(&mut self.first, whole.first_us);
         record(&mut self.last, whole.last_us);
         record(&mut self.median, median(whole));
+    }
+
+    /// No more comes: what was set aside comes back.
+    ///
+    /// # Errors
+    /// It cannot be read again, in whole or in part.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.emits.recall()
     }
 
     /// Watched publications that somebody heard.
