@@ -150,11 +150,13 @@ impl Hub {
         Some(self.first_publication_ns.load(Relaxed)).filter(|&ns| ns != 0)
     }
 
-    /// Publications so far; the first `max` channels; the number of all channels.
+    /// Publications so far; the youngest `max` channels, which are those somebody asks about on a
+    /// server that has been up for long; the number of all channels.
     pub(crate) fn listings(&self, max: usize) -> (u64, Vec<Listing>, usize) {
         let directory = self.directory();
-        let listings = directory.channels.iter().take(max).cloned().collect();
-        (directory.cursor, listings, directory.channels.len())
+        let all = directory.channels.len();
+        let listings = directory.channels[all.saturating_sub(max)..].to_vec();
+        (directory.cursor, listings, all)
     }
 
     fn directory(&self) -> MutexGuard<'_, Directory> {
@@ -184,4 +186,24 @@ pub(crate) fn raise(last: &mut Option<Stamp>, seen: Option<Stamp>) {
 pub(crate) fn is_channel_name(name: &str) -> bool {
     (1..=NAME_MAX).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b',' | b'=' | b'"' | b'\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_youngest_channels_are_listed() {
+        let hub = Hub::new([]);
+        for name in ["a", "b", "c", "b"] {
+            hub.channel(name).unwrap();
+        }
+        let names = |max| {
+            let (publications, listings, all) = hub.listings(max);
+            assert_eq!((publications, all), (0, 3));
+            listings.iter().map(|listing| listing.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(2), ["b", "c"]);
+        assert_eq!(names(usize::MAX), ["a", "b", "c"]);
+    }
 }
