@@ -117,8 +117,11 @@ fn a_browser_whose_clock_is_wrong_is_found_out() {
     assert_eq!(arm["browser"]["agreement"]["ok"], false);
     let off_us = number(arm, "/browser/agreement/p50_difference_us");
     assert!((390_000.0..600_000.0).contains(&off_us), "{off_us}");
-    assert!(codes(&run).contains(&"browser_disagrees"), "{:#}", run["verdict"]);
-    assert!(ended.out.contains("browsers differ from the synthetic clients"), "{}", ended.out);
+    // Not on the screen: a busy machine has more to say than fits there.
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    let reason = reasons.iter().find(|reason| reason["code"] == "browser_disagrees").expect("that reason");
+    let seen = reason["seen"].as_str().expect("what was seen");
+    assert!(seen.contains("browsers differ from the synthetic clients"), "{seen}");
 }
 
 #[test]
