@@ -99,18 +99,23 @@ fn who_is_not_believed_is_told_and_insecure_believes_anybody() {
     }
 }
 
+/// A target that wants a certificate of the authority it has one of itself.
+fn asks_who_comes(tool: &Tool) -> Terminator {
+    let authority = Authority::new(tool, "authority");
+    authority.vouch(tool, "localhost");
+    authority.vouch(tool, "client");
+    let asks =
+        format!("ssl_client_certificate {};\nssl_verify_client on;", tool.path("authority.pem").display());
+    Terminator::start(tool, &[], &asks)
+}
+
 #[test]
 fn a_target_that_asks_who_comes_gets_the_clients_certificate() {
     if !nginx() {
         return;
     }
     let tool = Tool::new();
-    let authority = Authority::new(&tool, "authority");
-    authority.vouch(&tool, "localhost");
-    authority.vouch(&tool, "client");
-    let asks =
-        format!("ssl_client_certificate {};\nssl_verify_client on;", tool.path("authority.pem").display());
-    let target = Terminator::start(&tool, &[], &asks);
+    let target = asks_who_comes(&tool);
     let text = scenario(target.port, true, BELIEVED);
     tool.write("nobody.toml", &text);
     // nginx shakes hands first and refuses the request then.
@@ -220,12 +225,7 @@ fn check_shows_the_clients_certificate() {
         return;
     }
     let tool = Tool::new();
-    let authority = Authority::new(&tool, "authority");
-    authority.vouch(&tool, "localhost");
-    authority.vouch(&tool, "client");
-    let asks =
-        format!("ssl_client_certificate {};\nssl_verify_client on;", tool.path("authority.pem").display());
-    let target = Terminator::start(&tool, &[], &asks);
+    let target = asks_who_comes(&tool);
     tool.write("target.toml", &scenario(target.port, true, BELIEVED));
     let asked = ["check", "target.toml", "--only", "sse/delivers"];
     // nginx shakes hands first and refuses the request then.
