@@ -3,7 +3,8 @@
 //! The sum, at 50,000 deliveries a second on one core: 20 µs each, of which the kernel's
 //! receive path takes 4–5; ours is one read, one clock, one parse of some 130 bytes and the
 //! accounts, below 1 µs. One turn handles at most 1,024 sockets and looks at the schedule
-//! between any two of them, so a burst of arrivals delays no publication.
+//! with each read, so a burst of arrivals delays no publication by more than what sixteen
+//! of them bring.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -15,12 +16,12 @@ use pushmark_model::poller::Poller as Asked;
 use pushmark_model::record::Record;
 use pushmark_model::schedule::Schedule;
 use pushmark_model::steer::Steer;
-use pushmark_net::{Clock, Nanos, Poller, Wheel, set_timer_slack_1ns, sleep_until};
+use pushmark_net::{Clock, Nanos, Poller, Ready, Wheel, set_timer_slack_1ns, sleep_until};
 use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
-use crate::crowd::{Safety, Seconds};
+use crate::crowd::{self, Heard, Safety, Seconds, TOGETHER_MAX};
 use crate::look::{Brought, Look};
 use crate::publisher::{Desk, Job, Publisher};
 use crate::requests::{self, Requests};
@@ -53,7 +54,7 @@ impl<F: FnMut() -> Option<Steer>> Orders for F {
 }
 
 /// Bytes read at once. Larger reads share the cost of a wake-up; 64 KiB fit a core's cache.
-const READ_MAX: usize = 64 << 10;
+pub(crate) const READ_MAX: usize = 64 << 10;
 /// Room in front for the bytes a connection kept: an incomplete head at most.
 const CARRY_MAX: usize = 64 << 10;
 /// Connections begun in one turn of the loop.
@@ -90,6 +91,8 @@ pub(crate) struct Shard {
     pub(crate) wheel: Wheel,
     /// Read buffer of all connections.
     pub(crate) buffer: Box<[u8]>,
+    /// Reads that are not looked into yet: empty but while a batch is heard.
+    pub(crate) heard: Vec<(Heard, Ready)>,
     /// Bytes being put together to be written.
     pub(crate) scratch: Vec<u8>,
     /// The time of this turn, renewed at each read.
@@ -111,7 +114,7 @@ pub(crate) struct Shard {
     schedules: Vec<Schedule>,
     due: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Peers: who publishes on a channel, as (plan number, own index or none).
-    members: Vec<Vec<Option<u32>>>,
+    pub(crate) members: Vec<Vec<Option<u32>>>,
     started: usize,
     swept: usize,
     /// How many of the bounds are behind us.
@@ -169,7 +172,7 @@ impl Shard {
             }
         }
         Ok(Shard {
-            members: members(&plan, &numbers),
+            members: crowd::members(&plan, &numbers),
             config,
             crowd,
             accounting,
@@ -181,6 +184,7 @@ impl Shard {
             },
             wheel: Wheel::new(plan.start_ns),
             buffer: vec![0; CARRY_MAX + READ_MAX].into_boxed_slice(),
+            heard: Vec::with_capacity(TOGETHER_MAX),
             scratch: Vec::new(),
             now_ns: plan.start_ns,
             unread_since_ns: plan.start_ns,
@@ -237,6 +241,7 @@ impl Shard {
                 false => look.timeout_ns(began_ns, next_ns),
             };
             let mut batch = self.poller.wait(Some(timeout_ns))?;
+            self.expect(batch.peek());
             self.now_ns = Clock::now();
             let waited_ns = (began_ns, self.now_ns);
             let brought = match batch.len() {
@@ -255,7 +260,11 @@ impl Shard {
                 self.cross(bound, at_ns);
             }
             self.publish_due(self.now_ns);
-            while let Some(ready) = batch.next() {
+            loop {
+                if self.hear(&mut batch) {
+                    continue;
+                }
+                let Some(ready) = batch.next() else { break };
                 self.expect(batch.peek());
                 match token::unpack(ready.token) {
                     (Owner::Outlet, generation, at) => {
@@ -404,17 +413,6 @@ impl Shard {
         }
     }
 
-    /// The member whose turn it is publishes, if it is ours.
-    fn publish_as_peer(&mut self, job: Job) {
-        let members = &self.members[job.channel as usize];
-        if members.is_empty() {
-            return;
-        }
-        if let Some(index) = members[(job.sequence % members.len() as u64) as usize] {
-            self.client_publishes(index, job);
-        }
-    }
-
     fn desk(&mut self) -> Option<(&mut Publisher, Desk<'_>)> {
         let publisher = self.publisher.as_mut()?;
         let desk = Desk {
@@ -481,20 +479,4 @@ impl Shard {
         }
         self.accounting.finish();
     }
-}
-
-/// Who publishes on each channel, in turn; only for peers.
-fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
-    let arm = &plan.arm;
-    if arm.publisher.as_ref().is_none_or(|p| p.mode != Mode::Peer) {
-        return Vec::new();
-    }
-    let mut members = vec![Vec::new(); arm.subscriptions.channels as usize];
-    for number in 0..arm.connections {
-        let index = mine.binary_search(&number).ok().map(|i| i as u32);
-        for channel in arm.channels_of(number) {
-            members[channel as usize].push(index);
-        }
-    }
-    members
 }

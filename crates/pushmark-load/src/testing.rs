@@ -1,9 +1,13 @@
-//! Plans for tests.
+//! Plans for tests, and a target for them.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 
 use pushmark_model::plan::*;
 use pushmark_model::schedule::{Arrivals, Ramp};
 use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
+use pushmark_net::Clock;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -33,4 +37,49 @@ pub(crate) fn arm(transport: Transport, connections: u64) -> ArmPlan {
     let arm: ArmPlan = serde_json::from_value(plan).expect("the plan above is one");
     debug_assert_eq!(arm.subscribe.path, Template::parse("/").expect("a literal"));
     arm
+}
+
+/// A target that lives in the loop it is a target of: nothing happens while it acts.
+pub(crate) struct Target {
+    listener: TcpListener,
+    pub(crate) clients: Vec<TcpStream>,
+    /// Requests that have come.
+    pub(crate) requests: usize,
+}
+
+impl Target {
+    /// With the plan of one shard that goes to it, from now on.
+    pub(crate) fn of(arm: ArmPlan) -> (Target, ShardPlan) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let plan = ShardPlan {
+            arm,
+            shard: 0,
+            shards: 1,
+            start_ns: Clock::now(),
+            subscribe_to: listener.local_addr().unwrap(),
+            half: None,
+            publish_to: None,
+            port: 0,
+        };
+        (Target { listener, clients: Vec::new(), requests: 0 }, plan)
+    }
+
+    /// Takes who and what has come.
+    pub(crate) fn look(&mut self) {
+        while let Ok((client, _)) = self.listener.accept() {
+            client.set_nonblocking(true).unwrap();
+            self.clients.push(client);
+        }
+        let mut buffer = [0; 4_096];
+        for client in &mut self.clients {
+            while let Ok(n @ 1..) = client.read(&mut buffer) {
+                self.requests += buffer[..n].windows(4).filter(|end| end == b"\r\n\r\n").count();
+            }
+        }
+    }
+
+    pub(crate) fn writes_all(&mut self, bytes: &[u8]) {
+        self.clients.iter_mut().for_each(|client| client.write_all(bytes).unwrap());
+    }
 }

@@ -33,7 +33,7 @@ pub use blocking::Blocking;
 pub use clock::{Clock, Nanos, sleep_until};
 pub use files::Hatch;
 pub use listener::Listener;
-pub use poller::{Arrival, Interest, Poller, Ready, set_timer_slack_1ns};
+pub use poller::{Arrival, Batch, Interest, Poller, Ready, set_timer_slack_1ns};
 pub use prefetch::prefetch;
 pub use slab::Slab;
 pub use sockopt::TcpInfo;

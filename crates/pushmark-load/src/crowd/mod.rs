@@ -6,6 +6,7 @@ mod content;
 mod ending;
 mod hearing;
 mod pacing;
+mod peers;
 mod reading;
 mod safety;
 mod side;
@@ -24,6 +25,8 @@ use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
 
+pub(crate) use peers::members;
+pub(crate) use reading::{Heard, TOGETHER_MAX};
 pub(crate) use safety::Safety;
 pub(crate) use side::Seconds;
 
@@ -87,6 +90,11 @@ impl Shard {
             return self.connecting(index);
         }
         let more = ready.readable && self.readable(index, ready.arrival);
+        self.heard_out(index, generation, more, ready);
+    }
+
+    /// What a client's socket brought is dealt with; the rest of what the poller said of it.
+    pub(super) fn heard_out(&mut self, index: u32, generation: u32, more: bool, ready: Ready) {
         if self.crowd[index as usize].line.generation != generation {
             return;
         }

@@ -134,76 +134,29 @@ impl Shard {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
-
-    use pushmark_model::plan::ShardPlan;
     use pushmark_model::record::Record;
     use pushmark_model::steer::Steer;
 
     use super::*;
     use crate::shard::run_shard;
-    use crate::testing::arm;
+    use crate::testing::{Target, arm};
 
     const CLIENTS: usize = 40;
 
-    /// A target that lives in the loop it is a target of: nothing happens while it acts.
-    struct Target {
-        listener: TcpListener,
-        clients: Vec<TcpStream>,
-        requests: usize,
-    }
-
-    impl Target {
-        /// Takes who and what has come.
-        fn look(&mut self) {
-            while let Ok((client, _)) = self.listener.accept() {
-                client.set_nonblocking(true).unwrap();
-                self.clients.push(client);
-            }
-            let mut buffer = [0; 4_096];
-            for client in &mut self.clients {
-                while let Ok(n @ 1..) = client.read(&mut buffer) {
-                    self.requests += buffer[..n].windows(4).filter(|end| end == b"\r\n\r\n").count();
-                }
-            }
-        }
-
-        fn answers_all(&mut self) {
-            for client in &mut self.clients {
-                client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-            }
-        }
-    }
-
     #[test]
     fn who_has_an_answer_asks_again_after_those_that_lie_there_were_read() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let subscribe_to = listener.local_addr().unwrap();
         let mut arm = arm(Transport::LongPoll, CLIENTS as u64);
         arm.publisher = None;
         // Long after the test: none of the answers is a time-out.
         arm.hold_ns *= 100;
-        let start_ns = Clock::now();
-        let plan = ShardPlan {
-            arm,
-            shard: 0,
-            shards: 1,
-            start_ns,
-            subscribe_to,
-            half: None,
-            publish_to: None,
-            port: 0,
-        };
-        let mut target = Target { listener, clients: Vec::new(), requests: 0 };
+        let (mut target, plan) = Target::of(arm);
         // Looks since all were answered, and the requests that each found.
         let mut found: Option<Vec<usize>> = None;
         let mut orders = || {
             target.look();
             match &mut found {
                 None if target.requests == CLIENTS => {
-                    target.answers_all();
+                    target.writes_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
                     found = Some(Vec::new());
                 }
                 None => {}

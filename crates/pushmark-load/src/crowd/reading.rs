@@ -1,16 +1,39 @@
 //! Clients read: bytes become events. Received is taken here, at the read.
 
+use std::io;
+
 use pushmark_model::record::SubscribedBy;
-use pushmark_net::{Arrival, Clock, Read, Ready, prefetch};
+use pushmark_net::{Arrival, Batch, Clock, Nanos, Read, Ready, prefetch};
 use pushmark_proto::client::{Event, Lane};
 
 use crate::conn::Phase;
-use crate::shard::Shard;
+use crate::shard::{READ_MAX, Shard};
 use crate::token::{self, Owner};
 use crate::trouble;
 
 /// Largest incomplete unit a connection may keep (an answer's head).
 const KEPT_MAX: usize = 64 << 10;
+
+/// So many reads are made one after the other before anything is parsed. The kernel's path and ours
+/// drive each other out of the processor's nearest caches: where they take turns, every message pays
+/// for it. More at once would let publications wait.
+pub(crate) const TOGETHER_MAX: usize = 16;
+
+/// What one read brought, and is not looked into yet.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    index: u32,
+    generation: u32,
+    at_ns: Nanos,
+    /// In the buffer: what the client had kept, what came, and its end.
+    start: usize,
+    from: usize,
+    end: usize,
+    filled: bool,
+    stamp_ns: Option<u64>,
+    /// Whether the peer has ended its direction, or how the connection broke.
+    ended: io::Result<bool>,
+}
 
 impl Shard {
     /// The client that is read next is brought into the cache while this one is read.
@@ -23,59 +46,124 @@ impl Shard {
         }
     }
 
-    /// Reads once, or takes what the poller has read; gives whether more may lie there: a short
-    /// read took all there was.
-    pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {
+    /// Reads what the next clients of the batch were sent, and only then looks into it; gives whether
+    /// there was one. Received is taken at each read, so waiting for the others adds nothing to it.
+    pub(crate) fn hear(&mut self, batch: &mut Batch) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let filled = self.read(index, arrival, &mut buffer);
-        self.buffer = buffer;
-        filled
+        let mut heard = std::mem::take(&mut self.heard);
+        let (mut used, mut any) = (0, false);
+        while heard.len() < TOGETHER_MAX
+            && let Some(ready) = batch.peek().copied()
+            && let Some(index) = self.hears(&ready, buffer.len() - used)
+        {
+            any = true;
+            batch.next();
+            self.expect(batch.peek());
+            if let Some(one) = self.read(index, ready.arrival, &mut buffer, used) {
+                used = one.end;
+                heard.push((one, ready));
+            }
+        }
+        for (one, ready) in heard.drain(..) {
+            let (index, generation) = (one.index, one.generation);
+            let more = self.look_into(one, &mut buffer);
+            self.heard_out(index, generation, more, ready);
+        }
+        (self.buffer, self.heard) = (buffer, heard);
+        any
     }
 
-    fn read(&mut self, index: u32, arrival: Option<Arrival>, buffer: &mut [u8]) -> bool {
+    /// The client that has something to read, and room enough for it and for what it kept.
+    fn hears(&self, ready: &Ready, room: usize) -> Option<u32> {
+        let (Owner::Client, generation, index) = token::unpack(ready.token) else { return None };
+        let line = &self.crowd.get(index as usize)?.line;
+        let hears = ready.readable
+            && line.generation == generation
+            && line.link.is_some()
+            && line.phase != Phase::Connecting
+            && line.carry.len() + READ_MAX <= room;
+        hears.then_some(index)
+    }
+
+    /// Reads once and looks into it; gives whether more may lie there.
+    pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let more = match self.read(index, arrival, &mut buffer, 0) {
+            Some(one) => self.look_into(one, &mut buffer),
+            None => false,
+        };
+        self.buffer = buffer;
+        more
+    }
+
+    /// Reads once into `buffer` from `start` on, behind what the client kept, or takes what the poller
+    /// has read. `None` where there was nothing.
+    fn read(
+        &mut self,
+        index: u32,
+        arrival: Option<Arrival>,
+        buffer: &mut [u8],
+        start: usize,
+    ) -> Option<Heard> {
         let conn = &mut self.crowd[index as usize];
-        let stamped = conn.is_stamped();
-        let Some(link) = conn.line.link.as_mut() else { return false };
+        let (stamped, generation) = (conn.is_stamped(), conn.line.generation);
+        let link = conn.line.link.as_mut()?;
         if arrival.is_none() && self.poller.reads(link.fd()) {
             // What epoll tells of it, the ring tells too, behind the bytes that came before.
-            return false;
+            return None;
         }
-        let carried = conn.line.carry.len();
-        if carried > 0 {
-            buffer[..carried].copy_from_slice(&conn.line.carry);
+        let from = start + conn.line.carry.len();
+        if from > start {
+            buffer[start..from].copy_from_slice(&conn.line.carry);
             conn.line.carry = Vec::new();
         }
+        let room = &mut buffer[from..];
         let (read, stamp_ns) = match arrival {
-            Some(arrival) => (self.poller.take(arrival, &mut buffer[carried..]), None),
-            None if stamped => match link.read_stamped(&mut buffer[carried..]) {
+            Some(arrival) => (self.poller.take(arrival, room), None),
+            None if stamped => match link.read_stamped(room) {
                 Ok((read, stamp)) => (Ok(read), stamp),
                 Err(error) => (Err(error), None),
             },
-            None => (link.read(&mut buffer[carried..]), None),
+            None => (link.read(room), None),
         };
-        let room_min = link.room_min();
         // Received: taken at the read, before anything is parsed.
-        self.now_ns = Clock::now();
-        let generation = conn.line.generation;
-        self.publish_due(self.now_ns);
+        let at_ns = Clock::now();
+        let n = match read {
+            Ok(Read::Bytes(n)) => n,
+            Ok(Read::WouldBlock) => {
+                conn.line.carry = buffer[start..from].to_vec();
+                return None;
+            }
+            Ok(Read::End) | Err(_) => 0,
+        };
+        // A short read took all there was.
+        let filled = room.len() - n < link.room_min();
+        self.now_ns = at_ns;
+        self.publish_due(at_ns);
+        let ended = read.map(|read| read == Read::End);
+        Some(Heard { index, generation, at_ns, start, from, end: from + n, filled, stamp_ns, ended })
+    }
+
+    /// What was read becomes events; gives whether more may lie in the kernel.
+    fn look_into(&mut self, one: Heard, buffer: &mut [u8]) -> bool {
+        let Heard { index, generation, at_ns, start, from, end, filled, stamp_ns, ended } = one;
         if self.crowd[index as usize].line.generation != generation {
-            // It was this peer's turn to publish, and its connection broke at that.
+            // It was this peer's turn to publish meanwhile, and its connection broke at that.
             return false;
         }
-        match read {
-            Ok(Read::Bytes(n)) => {
-                let filled = buffer.len() - carried - n < room_min;
-                self.bytes_came(index, n);
+        self.now_ns = at_ns;
+        match ended {
+            Ok(false) => {
+                self.bytes_came(index, end - from);
                 let received_before = self.accounting.record.counts.received;
                 self.accounting.newest_due_ns = None;
-                self.handle_input(index, &mut buffer[..carried + n]);
+                self.handle_input(index, &mut buffer[start..end]);
                 if let Some(stamp_ns) = stamp_ns {
                     self.kernel_stamped(index, stamp_ns, received_before);
                 }
                 return filled;
             }
-            Ok(Read::WouldBlock) => self.crowd[index as usize].line.carry = buffer[..carried].to_vec(),
-            Ok(Read::End) => self.handle_eof(index, &mut buffer[..carried]),
+            Ok(true) => self.handle_eof(index, &mut buffer[start..end]),
             Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
         }
         false
@@ -224,5 +312,68 @@ impl Shard {
             // Of Bayeux: what they mean is counted by the session.
             Event::Heartbeat | Event::Comment | Event::Pong => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::Shutdown;
+
+    use pushmark_model::record::Record;
+    use pushmark_model::stamp::{Stamp, write_payload};
+    use pushmark_model::steer::Steer;
+    use pushmark_model::transport::Transport;
+
+    use crate::shard::run_shard;
+    use crate::testing::{Target, arm};
+
+    /// More than two times what is read together.
+    const CLIENTS: usize = 40;
+    /// To one of them at once: some 150 KiB, more than a read takes.
+    const MANY: u64 = 1_000;
+    /// As many turns of the loop read all that lies there.
+    const TURNS: usize = 20;
+
+    fn chunk(sequence: u64) -> Vec<u8> {
+        let mut payload = [0; 128];
+        let stamp = Stamp { nonce: 77, publisher: 0, channel: 0, sequence, due_us: 1, sent_us: 1 };
+        write_payload(&stamp, &mut payload);
+        [b"80\r\n", &payload[..], b"\r\n"].concat()
+    }
+
+    #[test]
+    fn what_is_read_together_is_each_clients_own() {
+        let (mut target, plan) = Target::of(arm(Transport::Stream, CLIENTS as u64));
+        let (head, first) = (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n80".as_slice(), chunk(0));
+        let mut turn = 0;
+        let mut orders = || {
+            target.look();
+            turn += usize::from(target.requests == CLIENTS);
+            match turn {
+                // Each keeps the half of a chunk's head.
+                1 => target.writes_all(head),
+                // Now all have the same message; half of them an end behind it, one a lot.
+                TURNS => {
+                    target.writes_all(&first[2..]);
+                    let many: Vec<u8> = (1..=MANY).flat_map(chunk).collect();
+                    target.clients[0].write_all(&many).unwrap();
+                    let odd = target.clients.iter().skip(1).step_by(2);
+                    odd.for_each(|client| client.shutdown(Shutdown::Write).unwrap());
+                }
+                _ => {}
+            }
+            (turn == 2 * TURNS).then_some(Steer::Stop)
+        };
+        let mut total = Record::default();
+        run_shard(plan, &mut orders, &mut |mut record: Box<Record>| {
+            total.merge(&record);
+            record.clear();
+            record
+        })
+        .unwrap();
+        let counts = total.counts;
+        assert_eq!((counts.received, counts.messages), (CLIENTS as u64 + MANY, CLIENTS as u64 + MANY));
+        assert_eq!((counts.lost, counts.foreign, counts.duplicate), (CLIENTS as u64 / 2, 0, 0));
     }
 }

@@ -136,29 +136,6 @@ impl Shard {
         let _ = self.poller.modify(link.fd(), conn.token(index), interest);
     }
 
-    /// A peer's turn to publish.
-    pub(crate) fn client_publishes(&mut self, index: u32, job: Job) {
-        if self.transport().is_bayeux() {
-            return self.publishes_in_session(index, job);
-        }
-        let conn = &mut self.crowd[index as usize];
-        if !conn.subscribed || conn.line.link.is_none() {
-            self.accounting.record.counts.unpublished += u64::from(job.measured);
-            return;
-        }
-        let payload = self.payload(job);
-        let arm = &self.plan.arm;
-        let Some(template) = &arm.subscribe.peer else { return };
-        let conn = &mut self.crowd[index as usize];
-        let mut text = Vec::new();
-        self.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
-        // A read of another client may be in progress: its answers wait in `scratch`.
-        let pending = std::mem::take(&mut self.scratch);
-        conn.client.write_text(&text, &mut self.scratch);
-        self.write_scratch(index);
-        self.scratch = pending;
-    }
-
     /// What a peer publishes, stamped now and counted.
     pub(super) fn payload(&mut self, job: Job) -> Vec<u8> {
         let arm = &self.plan.arm;

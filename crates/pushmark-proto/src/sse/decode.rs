@@ -53,7 +53,7 @@ pub struct Decoder {
     name: [u8; NAME_MAX],
     name_len: u8,
     retry_ms: Option<u64>,
-    id: Option<Box<EventId>>,
+    id: EventId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Default for Decoder {
             name: [0; NAME_MAX],
             name_len: 0,
             retry_ms: None,
-            id: None,
+            id: EventId::default(),
         }
     }
 }
@@ -114,21 +114,36 @@ impl Decoder {
 
     /// The id to send as `Last-Event-ID`; empty before the first.
     pub fn last_event_id(&self) -> &str {
-        self.id.as_ref().map_or("", |id| id.last())
+        self.id.last()
     }
 
     /// The stream ended or broke: an event without its blank line is discarded, the id is kept.
     pub fn stream_lost(&mut self) {
-        let mut id = self.id.take();
-        if let Some(id) = &mut id {
-            id.stream_ends();
-        }
+        let mut id = std::mem::take(&mut self.id);
+        id.stream_ends();
         *self = Decoder { id, ..Decoder::default() };
     }
 
-    /// Reads a run of bytes that are all of one sort and says how many it was. Gives 0 at most
-    /// twice in a row, when only the state moves.
+    /// Reads a run of bytes that are all of one sort and says how many it was. Framing goes before
+    /// whatever is told without bytes of its own, in one run.
     pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<(usize, Step), Failure> {
+        let mut taken = 0;
+        loop {
+            let own = matches!(self.state, State::Value(Field::Data | Field::Event));
+            if taken == bytes.len() || (own && taken > 0) {
+                return Ok((taken, Step::Framing));
+            }
+            let (n, step) = self.run(&bytes[taken..])?;
+            taken += n;
+            if step != Step::Framing {
+                return Ok((taken, step));
+            }
+        }
+    }
+
+    /// One line end, name or value, or what there is of it. Gives 0 at most twice in a row, when only
+    /// the state moves.
+    fn run(&mut self, bytes: &[u8]) -> Result<(usize, Step), Failure> {
         let Some(&first) = bytes.first() else { return Ok((0, Step::Framing)) };
         if std::mem::take(&mut self.after_cr) && first == b'\n' {
             return Ok((1, Step::Framing));
@@ -155,6 +170,14 @@ impl Decoder {
     }
 
     fn name(&mut self, bytes: &[u8]) -> (usize, Step) {
+        // Most lines begin so, and most begin in one piece.
+        for usual in [&b"data: "[..], b"id: "] {
+            if self.name_len == 0 && bytes.starts_with(usual) {
+                let (field, step) = self.field(&usual[..usual.len() - 2]);
+                self.state = State::Value(field);
+                return (usual.len(), step);
+            }
+        }
         for (at, &byte) in bytes.iter().enumerate() {
             match byte {
                 b':' => return (at + 1, self.field_begins(true)),
@@ -179,13 +202,21 @@ impl Decoder {
     }
 
     fn field_begins(&mut self, colon: bool) -> Step {
-        let name_len = usize::from(std::mem::take(&mut self.name_len));
-        let (field, step) = match &self.name[..name_len] {
+        let (name, len) = (self.name, usize::from(std::mem::take(&mut self.name_len)));
+        let (field, step) = self.field(&name[..len]);
+        self.state = if colon { State::Space(field) } else { State::Value(field) };
+        step
+    }
+
+    /// A field begins: which it is, and what its name alone tells.
+    #[inline]
+    fn field(&mut self, name: &[u8]) -> (Field, Step) {
+        match name {
             b"data" if std::mem::replace(&mut self.has_data, true) => (Field::Data, Step::Joint),
             b"data" => (Field::Data, Step::Framing),
             b"event" => (Field::Event, Step::Framing),
             b"id" => {
-                self.id.get_or_insert_default().line_begins();
+                self.id.line_begins();
                 (Field::Id, Step::Framing)
             }
             b"retry" => {
@@ -194,9 +225,7 @@ impl Decoder {
             }
             b"" => (Field::Ignored, Step::Comment),
             _ => (Field::Ignored, Step::Framing),
-        };
-        self.state = if colon { State::Space(field) } else { State::Value(field) };
-        step
+        }
     }
 
     fn value(&mut self, field: Field, bytes: &[u8]) -> Result<(usize, Step), Failure> {
@@ -217,7 +246,7 @@ impl Decoder {
         match field {
             Field::Data => return Ok(Step::Data),
             Field::Event => return Ok(Step::Name),
-            Field::Id => self.id.get_or_insert_default().line_goes_on(run)?,
+            Field::Id => self.id.line_goes_on(run)?,
             Field::Retry if run.iter().all(u8::is_ascii_digit) => {
                 let ms = run.iter().fold(self.retry_ms.unwrap_or(0), |ms, b| {
                     ms.saturating_mul(10).saturating_add(u64::from(b - b'0'))
@@ -232,7 +261,7 @@ impl Decoder {
 
     fn line_ends(&mut self, field: Field) -> Step {
         match field {
-            Field::Id => self.id.get_or_insert_default().line_ends(),
+            Field::Id => self.id.line_ends(),
             Field::Retry => {
                 if let Some(ms) = self.retry_ms {
                     return Step::Retry(ms);
@@ -245,9 +274,7 @@ impl Decoder {
 
     /// A blank line: without data nothing is dispatched, but the id counts.
     fn event_ends(&mut self) -> Step {
-        if let Some(id) = &mut self.id {
-            id.event_ends();
-        }
+        self.id.event_ends();
         if std::mem::take(&mut self.has_data) { Step::MessageEnd } else { Step::Framing }
     }
 }

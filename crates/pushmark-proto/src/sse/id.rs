@@ -1,16 +1,21 @@
 //! The last event id, through its three stages: a line being read, an event being read, and
 //! what a reconnection sends (WHATWG HTML 9.2.6, dispatch step 1).
 
+use smallvec::SmallVec;
+
 use super::ID_MAX;
 use crate::Failure;
 
-/// Boxed by its owner, because most streams have no ids. All three stand in one buffer, one
-/// behind the other, so that an id per event allocates nothing once it has grown, and touches
-/// little memory: a crowd's ids are never in the cache when they are needed.
+/// Two ids of twelve digits stand in their client itself: a crowd's ids are never in the cache when
+/// they are needed, and what lies elsewhere is waited for twice.
+const WITHIN: usize = 24;
+
+/// All three stand in one buffer, one behind the other, so that an id per event allocates nothing
+/// once it has grown, and touches little memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventId {
     /// What a reconnection sends, the event's id if it has one, the line being read.
-    text: Vec<u8>,
+    text: SmallVec<[u8; WITHIN]>,
     /// At most three bytes for each of [`ID_MAX`].
     last_len: u16,
     event_len: Option<u16>,
@@ -53,7 +58,7 @@ impl EventId {
             self.text.copy_within(from..to, 0);
             self.text.truncate(len);
         } else {
-            self.text = String::from_utf8_lossy(&self.text[from..to]).into_owned().into_bytes();
+            self.text = String::from_utf8_lossy(&self.text[from..to]).into_owned().into_bytes().into();
         }
         self.last_len = self.text.len() as u16;
     }

@@ -1,0 +1,58 @@
+//! Peers: the members of a channel publish on it, in turn.
+
+use pushmark_model::plan::{Mode, ShardPlan};
+
+use crate::publisher::Job;
+use crate::shard::Shard;
+
+/// Who publishes on each channel, in turn; only for peers.
+pub(crate) fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
+    let arm = &plan.arm;
+    if arm.publisher.as_ref().is_none_or(|p| p.mode != Mode::Peer) {
+        return Vec::new();
+    }
+    let mut members = vec![Vec::new(); arm.subscriptions.channels as usize];
+    for number in 0..arm.connections {
+        let index = mine.binary_search(&number).ok().map(|i| i as u32);
+        for channel in arm.channels_of(number) {
+            members[channel as usize].push(index);
+        }
+    }
+    members
+}
+
+impl Shard {
+    /// The member whose turn it is publishes, if it is ours.
+    pub(crate) fn publish_as_peer(&mut self, job: Job) {
+        let members = &self.members[job.channel as usize];
+        if members.is_empty() {
+            return;
+        }
+        if let Some(index) = members[(job.sequence % members.len() as u64) as usize] {
+            self.client_publishes(index, job);
+        }
+    }
+
+    /// A peer's turn to publish.
+    pub(crate) fn client_publishes(&mut self, index: u32, job: Job) {
+        if self.transport().is_bayeux() {
+            return self.publishes_in_session(index, job);
+        }
+        let conn = &mut self.crowd[index as usize];
+        if !conn.subscribed || conn.line.link.is_none() {
+            self.accounting.record.counts.unpublished += u64::from(job.measured);
+            return;
+        }
+        let payload = self.payload(job);
+        let arm = &self.plan.arm;
+        let Some(template) = &arm.subscribe.peer else { return };
+        let conn = &mut self.crowd[index as usize];
+        let mut text = Vec::new();
+        self.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
+        // A read of another client may be in progress: its answers wait in `scratch`.
+        let pending = std::mem::take(&mut self.scratch);
+        conn.client.write_text(&text, &mut self.scratch);
+        self.write_scratch(index);
+        self.scratch = pending;
+    }
+}
