@@ -23,6 +23,12 @@ pub(crate) fn kind(error: &io::Error) -> &'static str {
     }
 }
 
+/// Whether an error of this kind is the target's doing, or the network's: not a want of our own system,
+/// and none whose reason is not known.
+pub(crate) fn is_theirs(kind: &str) -> bool {
+    !matches!(kind, "no_port" | "no_descriptor" | "io")
+}
+
 /// Most bytes of an answer that are shown.
 pub(crate) const SHOWN_MAX: usize = 300;
 

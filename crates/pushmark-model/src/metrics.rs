@@ -356,6 +356,12 @@ const SCALARS: &[Scalar] = &[
         count(a.published.as_ref()?.failed)
     }),
     (
+        "published.unreachable",
+        Unit::Count,
+        "publications that were not written, because the target could not be connected to or had lost the peer",
+        |a| count(a.published.as_ref()?.unreachable),
+    ),
+    (
         "published.pool_exhausted",
         Unit::Count,
         "publications that found every publisher connection busy",

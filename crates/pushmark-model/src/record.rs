@@ -266,6 +266,9 @@ sums! {
         sent_in_measure: u64,
         /// Due, never written, measure.
         unpublished: u64,
+        /// Of them those for which the target could not be connected to, or had lost the peer whose turn
+        /// it was.
+        unreachable: u64,
         /// Found no idle publisher connection and the pool full.
         pool_exhausted: u64,
         /// Kernel stamps that were not their read's last message.
@@ -284,6 +287,15 @@ sums! {
         bayeux: Bayeux,
         /// Of polls beside a push connection.
         safety: Safety,
+    }
+}
+
+impl Counts {
+    /// Publications of measure that are never written: because there is no way to the target, or of
+    /// our own.
+    pub fn never_written(&mut self, publications: u64, no_target: bool) {
+        self.unpublished += publications;
+        self.unreachable += if no_target { publications } else { 0 };
     }
 }
 

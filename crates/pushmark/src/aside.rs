@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek as _, SeekFrom};
-
 use std::marker::PhantomData;
 
 use pushmark_model::frame;
@@ -52,5 +51,35 @@ impl<T: Serialize + DeserializeOwned> Aside<T> {
             each(what);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_set_aside_comes_back_in_its_order_and_once() {
+        let mut aside = Aside::<Vec<u32>>::default();
+        (0..3).for_each(|n| aside.put(&vec![n; n as usize]).unwrap());
+        let mut back = Vec::new();
+        aside.take(|what| back.push(what)).unwrap();
+        assert_eq!(back, [vec![], vec![1], vec![2, 2]]);
+        aside.take(|_| panic!("nothing is left")).unwrap();
+    }
+
+    #[test]
+    fn a_disk_that_is_full_says_so_and_what_is_there_already_comes_back() {
+        let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+        let mut aside = Aside { file: Some(full), holds: PhantomData };
+        assert_eq!(aside.put(&7_u32).unwrap_err().kind(), io::ErrorKind::StorageFull);
+
+        // Half a frame that could not be cut off.
+        let mut aside = Aside::default();
+        aside.put(&8_u32).unwrap();
+        io::Write::write_all(aside.file.as_mut().unwrap(), &[200, 0, 0, 0, 1]).unwrap();
+        let mut back = Vec::new();
+        let ended = aside.take(|what: u32| back.push(what));
+        assert_eq!((back, ended.is_err()), (vec![8], true));
     }
 }

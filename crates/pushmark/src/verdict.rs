@@ -99,7 +99,7 @@ pub fn of_run(reasons: Vec<Reason>) -> Verdict {
 /// What became of the server: not whether the figures hold, but whether it did.
 ///
 /// It died if its process ended by itself, if everything it held was lost and nothing of what
-/// was expected arrived, or if its own publications ended before their time. It is degraded if
+/// was expected arrived, or if publications, its own or ours, came to nothing from then on. It is degraded if
 /// a connection or a delivery was lost, or late, or if its emitter made fewer publications than due.
 pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     let connections = &arm.connections;
@@ -123,11 +123,12 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     if short || publications || connections { Outcome::Degraded } else { Outcome::Held }
 }
 
-/// Whether what publishes by itself, inside the server, stopped: it left publications unsent,
-/// and nothing that was due in the last seconds of measure was ever heard, though two were.
+/// Whether the target stopped: what publishes by itself, inside it, left publications unsent, or nobody
+/// could reach it with one; and nothing that was due in the last seconds of measure was ever heard,
+/// though two were.
 fn fell_silent(arm: &Arm) -> bool {
     let (Some(delivery), Some(published)) = (&arm.delivery, &arm.published) else { return false };
-    if !published.emitter || delivery.unpublished == 0 {
+    if published.unreachable == 0 && (!published.emitter || delivery.unpublished == 0) {
         return false;
     }
     let measure = arm.phases.iter().find(|phase| phase.name == "measure");

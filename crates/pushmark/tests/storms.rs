@@ -27,19 +27,10 @@ const MEMORY_KIB: u64 = 2 << 10;
 fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
     let tool = Tool::new();
     let port = free_port();
-    let url = |what: &str| format!("http://127.0.0.1:{port}{what}");
-    tool.write(
-        "storms.toml",
-        &format!(
-            "transports = [\"sse\"]\nthreads = 1\n[target.subscribe]\nsse = \"{}\"\n\
-             [target.publish]\nurl = \"{}\"\n[publisher]\nrate = \"2/s\"\n[load]\n\
-             connections = {CROWD}\nramp = {{ rate = 5000 }}\nsettle = \"2s\"\nwarmup = \"0s\"\n\
-             duration = \"10m\"\ndrain = \"2s\"\n\
-             reconnect = {{ backoff = \"full-jitter\", base = \"500ms\", max = \"1s\" }}\n",
-            url("/sse?channel={channel}"),
-            url("/publish?channel={channel}"),
-        ),
+    let load = format!(
+        "connections = {CROWD}\nramp = {{ rate = 5000 }}\nsettle = \"2s\"\nwarmup = \"0s\"\nduration = \"10m\"\n"
     );
+    tool.write("storms.toml", &scenario(port, 2, &load));
     let mut server = Some(serve(&tool, port));
     let running = tool.start(&["run", "storms.toml", "-o", "storms"]);
     until("the crowd is there", || connected(port) == CROWD);
@@ -80,6 +71,63 @@ fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
     assert_eq!(curve.iter().max(), Some(&CROWD), "{curve:?}");
     let falls = curve.windows(2).filter(|pair| pair[1] * 2 < pair[0]).count() as u64;
     assert!(falls >= STORMS / 2, "the seconds show the storms: {curve:?}");
+}
+
+/// Clients of a target that is away for a while, and publications a second.
+const FEW: (u64, u64) = (40, 50);
+
+/// A run against a target that was killed in mid-run, and for a second or for good.
+fn outage(duration: &str, back: bool) -> Value {
+    let tool = Tool::new();
+    let port = free_port();
+    let load =
+        format!("connections = {}\nsettle = \"1s\"\nwarmup = \"0s\"\nduration = \"{duration}\"\n", FEW.0);
+    tool.write("outage.toml", &scenario(port, FEW.1, &load));
+    let server = serve(&tool, port);
+    let running = tool.start(&["run", "outage.toml", "-o", "outage"]);
+    until("the crowd is there", || connected(port) == FEW.0);
+    tool::pass(Duration::from_secs(2));
+    server.signal(Signal::KILL);
+    server.end();
+    let server = back.then(|| {
+        tool::pass(Duration::from_secs(1));
+        serve(&tool, port)
+    });
+    running.end().never_panicked();
+    drop(server);
+    tool.run_json("outage")
+}
+
+#[test]
+fn a_target_that_was_away_is_an_outcome_and_no_doubt_about_the_run() {
+    for (back, outcome) in [(true, "degraded"), (false, "died")] {
+        let run = outage("6s", back);
+        let arm = &arms(&run)[0];
+        let (published, delivery) = (&arm["published"], &arm["delivery"]);
+        let [due, sent, away] = ["/due", "/sent", "/unreachable"].map(|key| number(published, key) as u64);
+        assert_eq!(sent + away, due, "each has its fate: {published:#}");
+        // A second of them, less what the machine was late with.
+        assert!(away >= FEW.1 / 2, "{published:#}");
+        // Whose connection was lost too was not served; the others were not given anything.
+        let unheard = number(delivery, "/unserved") + number(delivery, "/unpublished");
+        assert!(unheard >= (away * FEW.0) as f64, "{delivery:#}");
+        let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+        let short = reasons.iter().any(|reason| reason["code"] == "achieved_rate");
+        assert!(!short, "what finds no target is not ours: {reasons:#?}");
+        assert_eq!(arm["outcome"], outcome, "{arm:#}");
+    }
+}
+
+/// Clients over SSE that come back.
+fn scenario(port: u16, rate: u64, load: &str) -> String {
+    let url = |what: &str| format!("http://127.0.0.1:{port}{what}?channel={{channel}}");
+    format!(
+        "transports = [\"sse\"]\nthreads = 1\n[target.subscribe]\nsse = \"{}\"\n[target.publish]\nurl = \"{}\"\n\
+         [publisher]\nrate = \"{rate}/s\"\n[load]\n{load}drain = \"2s\"\n\
+         reconnect = {{ backoff = \"full-jitter\", base = \"500ms\", max = \"1s\" }}\n",
+        url("/sse"),
+        url("/publish"),
+    )
 }
 
 /// One below the range that connections take theirs from, so that none of them has it meanwhile.

@@ -200,7 +200,7 @@ impl Shard {
     /// A peer's turn to publish through its session.
     pub(super) fn publishes_in_session(&mut self, index: u32, job: Job) {
         if !self.crowd[index as usize].subscribed {
-            self.accounting.record.counts.unpublished += u64::from(job.measured);
+            self.accounting.record.counts.never_written(u64::from(job.measured), true);
             return;
         }
         // A read of another client may be in progress: its answers wait in `scratch`.
@@ -211,7 +211,7 @@ impl Shard {
             self.publish_now(index, job);
             self.write_session(index);
         } else {
-            self.accounting.record.counts.unpublished += u64::from(job.measured);
+            self.accounting.record.counts.never_written(u64::from(job.measured), true);
         }
         self.scratch = pending;
     }

@@ -40,7 +40,7 @@ impl Shard {
         }
         let conn = &mut self.crowd[index as usize];
         if !conn.subscribed || conn.line.link.is_none() {
-            self.accounting.record.counts.unpublished += u64::from(job.measured);
+            self.accounting.record.counts.never_written(u64::from(job.measured), true);
             return;
         }
         let payload = self.payload(job);

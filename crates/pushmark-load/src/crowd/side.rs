@@ -11,6 +11,7 @@ use pushmark_proto::client::bayeux::PENDING_MAX;
 use crate::conn::{NEVER, Phase, Side};
 use crate::publisher::Job;
 use crate::shard::Shard;
+use crate::trouble;
 
 /// An unused second connection is closed after this time.
 const IDLE_NS: Nanos = 1_000_000_000;
@@ -234,7 +235,8 @@ impl Shard {
             _ => Vec::new(),
         };
         let counts = &mut self.accounting.record.counts;
-        counts.unpublished += never_sent.iter().filter(|job| job.measured).count() as u64;
+        let measured = never_sent.iter().filter(|job| job.measured).count() as u64;
+        counts.never_written(measured, trouble::is_theirs(kind));
         if phase != Phase::Resting {
             self.trouble(kind, what);
         }

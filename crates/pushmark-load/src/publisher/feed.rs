@@ -349,8 +349,9 @@ impl Feed {
             while line.waiting.front().is_some_and(|job| job.due_ns + self.timeout_ns <= now_ns) {
                 let measured = line.waiting.pop_front().is_some_and(|job| job.measured);
                 self.waiting -= 1;
-                desk.record.counts.unpublished += u64::from(measured);
                 let kind = line.failure.as_ref().map_or("timeout", |(kind, _)| kind);
+                let down = line.failure.as_ref().is_some_and(|(kind, _)| trouble::is_theirs(kind));
+                desk.record.counts.never_written(u64::from(measured), down);
                 *desk.record.publish_failed.entry(kind.to_owned()).or_default() += 1;
             }
         }

@@ -280,7 +280,7 @@ impl Pool {
         outlet.forget_link();
         if let Some(job) = outlet.job.take() {
             if outlet.sent_ns == 0 {
-                desk.record.counts.unpublished += u64::from(job.measured);
+                desk.record.counts.never_written(u64::from(job.measured), crate::trouble::is_theirs(kind));
                 note(desk.record, &format!("publication not sent: {what}"));
                 *desk.record.publish_failed.entry(kind.to_owned()).or_default() += 1;
             } else {

@@ -74,6 +74,7 @@ const LOWER: &[&str] = &[
     "connections.lost",
     "connections.reconnected",
     "published.failed",
+    "published.unreachable",
     "published.pool_exhausted",
     "poll.redundant",
     "poll.redundant_share",

@@ -212,6 +212,10 @@ pub struct Published {
     /// answered − sent (external mode).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub accept: Option<Latency>,
+    /// Due and never written, because the target could not be connected to, or had lost the peer whose
+    /// turn it was: its doing, not the generator's.
+    #[serde(default)]
+    pub unreachable: u64,
     /// Publications that found no idle publisher connection and the pool full.
     pub pool_exhausted: u64,
     /// Publications a second asked for, over all channels.

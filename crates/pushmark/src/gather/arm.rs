@@ -189,6 +189,7 @@ impl Gathered {
             failed_by: self.total.publish_failed.clone(),
             lag: times.publish_lag.summary_of_all(),
             accept: answered.then(|| times.publish_accept.summary_of_all()),
+            unreachable: counts.unreachable,
             pool_exhausted: counts.pool_exhausted,
             asked_per_s: counts.publications_due as f64 / measure_s,
             achieved_per_s: in_measure as f64 / measure_s,

@@ -278,6 +278,7 @@ fn publishing(rows: &mut Rows<'_, '_>) {
     rows.count("publications due", |a| a.published.as_ref().map(|p| p.due));
     rows.count("publications sent", |a| a.published.as_ref().map(|p| p.sent));
     rows.count("publications failed", |a| a.published.as_ref().map(|p| p.failed));
+    rows.count("publications that found no target", |a| a.published.as_ref().map(|p| p.unreachable));
     rows.measured("publisher lag p99", Write::Time, |a| {
         a.estimate(|s| s.published.as_ref()?.lag.p99_us.map(|v| v as f64), true)
     });

@@ -109,12 +109,14 @@ fn perform(
     let log = state::place(registry, &format!("{}.{what}.log", server.name));
     let mut command = self::command(registry, server, command)?;
     let shown = shown(&command);
-    say(&format!("{}: {shown}", server.name));
     let output = File::create(&log).with_context(|| format!("{} cannot be written", log.display()))?;
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
-    let status = run(&mut command, |elapsed| {
-        let last = last_lines(&log, 1).pop().unwrap_or_default();
-        say(&format!("{}: {what} for {} s: {last}", server.name, elapsed.as_secs()));
+    let status = run(&mut command, |elapsed| match elapsed {
+        Duration::ZERO => say(&format!("{}: {shown}", server.name)),
+        _ => {
+            let last = last_lines(&log, 1).pop().unwrap_or_default();
+            say(&format!("{}: {what} for {} s: {last}", server.name, elapsed.as_secs()));
+        }
     });
     let why = match status {
         Ok(status) if status.success() => return Ok(()),
@@ -152,10 +154,12 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
+/// Runs it to its end. Told when it has begun and would end with us, and now and then since.
 fn run(command: &mut Command, mut goes_on: impl FnMut(Duration)) -> std::io::Result<ExitStatus> {
     let mut keeper = Keeper::new(None)?;
     let mut child = Killed(command.spawn()?);
     keeper.watch(child.0.id() as i32)?;
+    goes_on(Duration::ZERO);
     let (started, mut said) = (Instant::now(), 1);
     loop {
         if let Some(status) = child.0.try_wait()? {

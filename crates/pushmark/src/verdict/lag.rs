@@ -26,10 +26,11 @@ pub(super) fn publisher(arm: &Arm) -> Option<f64> {
     share(&arm.published.as_ref()?.lag, &arm.delivery.as_ref()?.latency)
 }
 
-/// How far publications fell short of the plan.
+/// How far publications fell short of the plan; those that found no target to be sent to did not.
 pub(super) fn rate_short(arm: &Arm) -> Option<f64> {
     let published = arm.published.as_ref()?;
-    (published.asked_per_s > 0.0).then(|| 1.0 - published.achieved_per_s / published.asked_per_s)
+    let outage = if published.due > 0 { published.unreachable as f64 / published.due as f64 } else { 0.0 };
+    (published.asked_per_s > 0.0).then(|| 1.0 - outage - published.achieved_per_s / published.asked_per_s)
 }
 
 /// Excused deliveries of those intended.

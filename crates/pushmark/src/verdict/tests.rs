@@ -321,3 +321,22 @@ fn an_emitter_that_falls_behind_is_the_servers_and_not_ours() {
     assert_eq!(of(true, 1_000), (Outcome::Held, silent("")));
     assert_eq!(of(false, 120), (Outcome::Held, silent("publisher_lag achieved_rate")));
 }
+
+#[test]
+fn a_target_that_was_away_is_an_outcome_and_no_doubt() {
+    // Of 1,000 publications 120 were sent, and so many found no target; 10 seconds.
+    let of = |unreachable: u64, heard: usize| {
+        let (mut arm, facts) = (arm(), Facts::default());
+        delivery(&mut arm).unpublished = 880;
+        delivery(&mut arm).heat.columns = vec![vec![1]; heard];
+        let published = published(&mut arm);
+        (published.due, published.sent, published.unreachable) = (1_000, 120, unreachable);
+        published.achieved_per_s = 12.0;
+        arm.phases = vec![Phase { name: "measure".into(), start_us: 3_000_000, end_us: 13_000_000 }];
+        let codes: Vec<String> = judge(&arm, &facts).into_iter().map(|r| r.code).collect();
+        (outcome(&arm, &facts), codes.join(" "))
+    };
+    assert_eq!(of(880, 10), (Outcome::Degraded, String::new()));
+    assert_eq!(of(880, 3), (Outcome::Died, String::new()));
+    assert_eq!(of(800, 10), (Outcome::Degraded, "achieved_rate".to_owned()), "80 are ours");
+}
