@@ -4,7 +4,7 @@
 use super::canvas::Text;
 
 /// What a label must not cover.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Obstacles {
     /// Curves as points, dense enough that a label cannot slip between two of them.
     points: Vec<(f64, f64)>,
@@ -48,8 +48,9 @@ impl Obstacles {
         within: [f64; 4],
         text: impl Fn(f64, f64) -> Text,
     ) -> Option<Text> {
-        let free = places.iter().find(|p| self.covered(text(p.0, p.1).bounds()) == 0)?;
-        self.place([*free], within, text)
+        let free: Vec<_> =
+            places.iter().copied().filter(|p| self.covered(text(p.0, p.1).bounds()) == 0).collect();
+        self.place(free, within, text)
     }
 
     /// The text at the best of `places`, in order of preference; `within` = left, top, right, bottom.

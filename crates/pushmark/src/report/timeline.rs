@@ -3,6 +3,7 @@
 
 use pushmark_model::run::Window;
 
+use super::avoid::Obstacles;
 use super::canvas::{Canvas, Drawing, Kind, Text, c, polyline};
 use super::case::{ArmView, Case};
 use super::figure::Size;
@@ -238,7 +239,8 @@ fn line(canvas: &mut Canvas, arm: &ArmView<'_>, points: &Points, x: &Scale, y: &
 const EXPLAINED_MAX: usize = 4;
 const RINGED_MAX: usize = 12;
 
-/// Sudden losses are ringed and explained; an arm's that are many have one explanation.
+/// Sudden losses are ringed and explained; an arm's that are many, or stand too close together for a
+/// text each, have one explanation.
 fn losses(
     canvas: &mut Canvas,
     lines: &[(&ArmView<'_>, Points)],
@@ -246,48 +248,77 @@ fn losses(
     y: &Scale,
     (left, right, top, bottom): (f64, f64, f64, f64),
 ) {
-    let mut obstacles = super::avoid::Obstacles::default();
+    let mut obstacles = Obstacles::default();
     for (_, points) in lines {
         obstacles.curve(&points.iter().map(|p| (x.at(p.0), y.at(p.1))).collect::<Vec<_>>());
     }
-    let mut explained: Vec<(u64, (f64, f64), String)> = Vec::new();
+    let mut losing: Vec<(&ArmView<'_>, Vec<&Window>)> = Vec::new();
     for (arm, _) in lines {
         let mut lost: Vec<&Window> =
             arm.windows[arm.median_start()].iter().copied().filter(|w| w.lost > 0).collect();
-        let (times, all) = (lost.len(), lost.iter().map(|w| w.lost).sum::<u64>());
         lost.sort_by_key(|w| std::cmp::Reverse(w.lost));
-        lost.truncate(if times > EXPLAINED_MAX { RINGED_MAX } else { EXPLAINED_MAX });
+        losing.push((arm, lost));
+    }
+    losing.sort_by_key(|(_, lost)| std::cmp::Reverse(lost.first().map(|w| w.lost)));
+    let within = [left, top, right, bottom];
+    for (arm, lost) in losing.iter().filter(|(_, lost)| !lost.is_empty()).take(EXPLAINED_MAX) {
+        let at = |w: &Window| (x.at(f64::from(w.second)), y.at(w.connected as f64));
+        for (px, py) in lost.iter().take(RINGED_MAX).map(|w| at(w)) {
+            canvas.raw(&format!(
+                r#"<circle cx="{}" cy="{}" r="6" fill="none" stroke="{INK}" stroke-width="1.4"/>"#,
+                c(px),
+                c(py)
+            ));
+        }
         let kinds: Vec<&str> =
             arm.starts[arm.median_start()].connections.lost_by.keys().map(String::as_str).collect();
         let by = if kinds.is_empty() { String::new() } else { format!(": {}", words::list(&kinds)) };
-        for (nth, window) in lost.iter().enumerate() {
-            let at = (x.at(f64::from(window.second)), y.at(window.connected as f64));
-            let ring = format!(
-                r#"<circle cx="{}" cy="{}" r="6" fill="none" stroke="{INK}" stroke-width="1.4"/>"#,
-                c(at.0),
-                c(at.1)
-            );
-            canvas.raw(&ring);
-            let words = if times <= EXPLAINED_MAX {
-                format!("{} lost {} at {} s{by}", arm.name(), PAGE.count(window.lost), window.second)
-            } else if nth == 0 {
-                format!("{} lost {} in {times} of these seconds{by}", arm.name(), PAGE.count(all))
-            } else {
-                continue;
-            };
-            explained.push((window.lost, at, words));
-        }
+        let one = |w: &Window| {
+            let words = format!("{} lost {} at {} s{by}", arm.name(), PAGE.count(w.lost), w.second);
+            (at(w), words)
+        };
+        let mut trial = obstacles.clone();
+        let few = lost.len() <= EXPLAINED_MAX;
+        let each = lost.iter().filter(|_| few).map(|w| explanation(&mut trial, one(w), within, true));
+        let texts = match each.collect::<Option<Vec<Text>>>() {
+            Some(texts) if few => {
+                obstacles = trial;
+                texts
+            }
+            _ => {
+                let all = lost.iter().map(|w| w.lost).sum();
+                let seconds = lost.len();
+                let words = match seconds {
+                    1 => one(lost[0]).1,
+                    _ => {
+                        format!("{} lost {} in {seconds} of these seconds{by}", arm.name(), PAGE.count(all))
+                    }
+                };
+                explanation(&mut obstacles, (at(lost[0]), words), within, false).into_iter().collect()
+            }
+        };
+        texts.into_iter().for_each(|text| canvas.text(text));
     }
-    explained.sort_by_key(|e| std::cmp::Reverse(e.0));
-    for (_, (px, py), words) in explained.into_iter().take(EXPLAINED_MAX) {
-        let places = [(px - 10.0, py + 18.0), (px - 10.0, py + 34.0), (px - 10.0, py - 12.0)];
-        let text = |x: f64, y: f64| Text::tick(x, y, words.clone()).end().halo();
-        let text_right = |x: f64, y: f64| Text::tick(x + 20.0, y, words.clone()).halo();
-        let within = [left, top, right, bottom];
-        let found =
-            obstacles.place(places, within, text).or_else(|| obstacles.place(places, within, text_right));
-        if let Some(text) = found {
-            canvas.text(text);
-        }
+}
+
+/// A text beside a ring: where it covers nothing (`free`), or as little as can be.
+fn explanation(
+    obstacles: &mut Obstacles,
+    ((px, py), words): ((f64, f64), String),
+    within: [f64; 4],
+    free: bool,
+) -> Option<Text> {
+    let places = [(px - 10.0, py + 18.0), (px - 10.0, py + 34.0), (px - 10.0, py - 12.0)];
+    let before = |x: f64, y: f64| Text::tick(x, y, words.clone()).end().halo();
+    let behind = |x: f64, y: f64| Text::tick(x + 20.0, y, words.clone()).halo();
+    let found = obstacles
+        .place_free(&places, within, before)
+        .or_else(|| obstacles.place_free(&places, within, behind));
+    if found.is_some() || free {
+        return found;
     }
+    // Above all curves there is often room.
+    let [a, b, d] = places;
+    let places = [a, b, d, (px - 10.0, within[1] + 16.0)];
+    obstacles.place(places, within, behind).or_else(|| obstacles.place(places, within, before))
 }
