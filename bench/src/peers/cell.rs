@@ -93,8 +93,12 @@ impl Seen {
     /// All that was offered came to it in time, and it was not behind at the end.
     pub(super) fn kept_up(&self) -> bool {
         let whole = self.sent >= self.offered && self.in_time as f64 >= 0.995 * self.offered as f64;
-        // A thousandth is on its way at any instant.
-        whole && self.unread <= self.offered / 1_000 && self.busy_after.is_none_or(|share| share < 0.5)
+        whole && !self.has_backlog() && self.busy_after.is_none_or(|share| share < 0.5)
+    }
+
+    /// More lies unread than is on its way at any instant, a thousandth, or was published at this one.
+    pub(super) fn has_backlog(&self) -> bool {
+        self.unread > self.held.max(self.offered / 1_000)
     }
 }
 
@@ -306,6 +310,12 @@ mod tests {
         let seen = seen(None, 1_280_000);
         assert_eq!((seen.handled, seen.in_time, seen.unread, seen.counts), (40_000, 40_000, 10_000, false));
         assert!(!seen.kept_up());
+    }
+
+    #[test]
+    fn what_was_published_as_its_sockets_were_looked_at_is_no_backlog() {
+        let kept_up = |unread| Seen { unread, held: 1_000, ..seen(None, 0) }.kept_up();
+        assert!(kept_up(1_000) && !kept_up(1_001));
     }
 
     #[test]
