@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -23,8 +24,16 @@ const COMPARED: usize = 3;
 /// By how much it may have grown over the storms between: 20 bytes a client and storm.
 const MEMORY_KIB: u64 = 2 << 10;
 
+/// One test at a time: the whole crowd takes the machine, and two that look for a free port together
+/// find the same one.
+fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn ten_storms_lose_nobody_from_the_accounts_and_leave_nothing_behind() {
+    let _alone = alone();
     let tool = Tool::new();
     let port = free_port();
     let load = format!(
@@ -100,6 +109,7 @@ fn outage(duration: &str, back: bool) -> Value {
 
 #[test]
 fn a_target_that_was_away_is_an_outcome_and_no_doubt_about_the_run() {
+    let _alone = alone();
     for (back, outcome) in [(true, "degraded"), (false, "died")] {
         let run = outage("6s", back);
         let arm = &arms(&run)[0];
