@@ -3,10 +3,13 @@
 //! Nothing here is a default any more. An agent gets the plan and its exact fraction and
 //! needs nothing else: whatever is drawn is computed from the seed.
 
+mod phases;
 mod publishing;
+mod shard;
+mod subscribe;
 mod tls;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +21,12 @@ use crate::poller::Poller;
 use crate::refresh::Adaptive;
 use crate::schedule::{Arrivals, Ramp, Schedule};
 use crate::steady::SteadyPlan;
-use crate::template::{ClientFields, Template};
+use crate::template::ClientFields;
 use crate::transport::Transport;
+pub use phases::Phases;
 pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
+pub use shard::ShardPlan;
+pub use subscribe::{Answer, Bayeux, Cursor, Every, Subscribe};
 pub use tls::Tls;
 
 /// The schema of a plan.
@@ -115,134 +121,6 @@ pub struct ArmPlan {
     /// A target's own timestamps (`[target.stamp]`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target_stamp: Option<TargetStamp>,
-}
-
-/// Where and how a client subscribes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Subscribe {
-    /// Host as written (name, IPv4, IPv6 without brackets).
-    pub host: String,
-    /// Port; absent: the one the started server was given.
-    pub port: Option<u16>,
-    /// https or wss.
-    pub tls: bool,
-    /// Path and query.
-    pub path: Template,
-    /// Header lines added to each request.
-    pub headers: Vec<(String, Template)>,
-    /// WebSocket subprotocol to offer; empty: none.
-    pub subprotocol: String,
-    /// WebSocket messages sent after open.
-    pub after_open: Vec<Template>,
-    /// Text that says the subscription stands.
-    pub ready: Option<String>,
-    /// WebSocket messages sent periodically.
-    pub every: Vec<Every>,
-    /// WebSocket messages answered: when exactly `on` arrives, `send` goes out.
-    pub answer: Vec<Answer>,
-    /// Where a long poll's (or poll's) next cursor comes from.
-    pub cursor: Cursor,
-    /// Cookies are kept per client and sent back.
-    pub cookies: bool,
-    /// Answers carry everything since the cursor, not only the latest (poll).
-    pub resumes: bool,
-    /// The text message by which a client publishes itself, with `{channel}` and `{message}` (peer mode).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer: Option<Template>,
-    /// What a Bayeux client needs beside the URL; absent on other transports.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub bayeux: Option<Bayeux>,
-}
-
-/// A Bayeux client's own choices.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bayeux {
-    /// The Bayeux channel of a channel: what it subscribes to, and what a peer publishes on.
-    pub channel: Template,
-    /// It asks for the acknowledge extension, which promises order and redelivery.
-    pub acknowledge: bool,
-}
-
-/// A periodic application heartbeat.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Every {
-    /// Period.
-    pub after_ns: u64,
-    /// Text to send.
-    pub send: String,
-}
-
-/// A fixed answer to a fixed text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The whole text message to answer.
-    pub on: String,
-    /// Text to send.
-    pub send: String,
-}
-
-/// Where a resume cursor is found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cursor {
-    /// The target has none.
-    None,
-    /// A response header.
-    Header(String),
-    /// A JSON pointer (RFC 6901) into the answer.
-    Json(String),
-}
-
-/// Lengths of the phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phases {
-    /// The crowd arrives.
-    pub ramp_ns: u64,
-    /// Nothing is published.
-    pub settle_ns: u64,
-    /// Published, not counted.
-    pub warmup_ns: u64,
-    /// Counted.
-    pub measure_ns: u64,
-    /// Nothing new is due; late ones may arrive.
-    pub drain_ns: u64,
-}
-
-impl Phases {
-    /// When publishing starts.
-    pub fn warmup_start_ns(&self) -> u64 {
-        self.ramp_ns + self.settle_ns
-    }
-    /// When counting starts.
-    pub fn measure_start_ns(&self) -> u64 {
-        self.warmup_start_ns() + self.warmup_ns
-    }
-    /// When publishing ends.
-    pub fn measure_end_ns(&self) -> u64 {
-        self.measure_start_ns() + self.measure_ns
-    }
-    /// When the arm ends.
-    pub fn end_ns(&self) -> u64 {
-        self.measure_end_ns() + self.drain_ns
-    }
-    /// Gives the measure phase other bounds, as a [`Steer`](crate::steer::Steer) demands: warm-up
-    /// lasts until it begins, and drain as long as before.
-    pub fn measure(&mut self, from_ns: u64, until_ns: u64) {
-        self.warmup_ns = from_ns.saturating_sub(self.warmup_start_ns());
-        self.measure_ns = until_ns.saturating_sub(from_ns);
-    }
-    /// Names, starts and ends, in order, ns from the arm's start.
-    pub fn spans(&self) -> [(&'static str, u64, u64); 5] {
-        let (settle, warmup) = (self.ramp_ns, self.warmup_start_ns());
-        let (measure, drain) = (self.measure_start_ns(), self.measure_end_ns());
-        [
-            ("ramp", 0, settle),
-            ("settle", settle, warmup),
-            ("warmup", warmup, measure),
-            ("measure", measure, drain),
-            ("drain", drain, self.end_ns()),
-        ]
-    }
 }
 
 /// How pollers poll.
@@ -378,61 +256,11 @@ impl ArmPlan {
     }
 }
 
-/// One thread's share of an arm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ShardPlan {
-    /// The whole arm.
-    pub arm: ArmPlan,
-    /// This shard's number.
-    pub shard: u32,
-    /// All shards.
-    pub shards: u32,
-    /// The arm's start, ns of the shared monotonic clock.
-    pub start_ns: u64,
-    /// Where subscribers connect (resolved before the run).
-    pub subscribe_to: SocketAddr,
-    /// The half of a crowd that pushes or pulls; absent: all of it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub half: Option<Half>,
-    /// Where publications go.
-    pub publish_to: Option<SocketAddr>,
-    /// The port of a started server, for templates.
-    pub port: u16,
-}
-
-impl ShardPlan {
-    /// The connections of this shard, ascending: a seeded deal of the crowd, so that neither
-    /// order of arrival nor rooms line up with threads. Every connection is in exactly one shard.
-    pub fn connections(&self) -> Vec<u64> {
-        let all = 0..self.arm.connections;
-        // Each half has as many shards as the other.
-        let (mut order, shards): (Vec<u64>, u32) = match (self.half, &self.arm.hybrid) {
-            (Some(half), Some(hybrid)) => {
-                let is_of = |n: &u64| hybrid.sides.half_of(*n, self.arm.connections) == half;
-                (all.filter(is_of).collect(), self.shards / 2)
-            }
-            _ => (all.collect(), self.shards),
-        };
-        if shards == 1 {
-            return order;
-        }
-        Draw::new(self.arm.seed, Purpose::Shard, 0).shuffle(&mut order);
-        let mut mine: Vec<u64> =
-            order.into_iter().skip((self.shard % shards) as usize).step_by(shards as usize).collect();
-        mine.sort_unstable();
-        mine
-    }
-
-    /// Whether this shard publishes a channel.
-    pub fn publishes(&self, channel: u32) -> bool {
-        channel % self.shards == self.shard
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::schedule::RampStep;
+    use crate::template::Template;
 
     pub(crate) fn arm() -> ArmPlan {
         ArmPlan {
@@ -493,29 +321,6 @@ pub(crate) mod tests {
         }
     }
 
-    fn shard(shard: u32, shards: u32) -> ShardPlan {
-        let address = "127.0.0.1:1".parse().unwrap();
-        ShardPlan {
-            arm: arm(),
-            shard,
-            shards,
-            start_ns: 0,
-            subscribe_to: address,
-            half: None,
-            publish_to: None,
-            port: 1,
-        }
-    }
-
-    #[test]
-    fn shards_share_the_crowd_exactly() {
-        for shards in [1, 2, 3, 7] {
-            let mut all: Vec<u64> = (0..shards).flat_map(|s| shard(s, shards).connections()).collect();
-            all.sort_unstable();
-            assert_eq!(all, (0..100).collect::<Vec<_>>());
-        }
-    }
-
     #[test]
     fn a_connection_hears_k_distinct_channels() {
         for connection in 0..100 {
@@ -532,21 +337,6 @@ pub(crate) mod tests {
         let mut people = [0; 5];
         (0..100).for_each(|c| people[arm.channels_of(c)[0] as usize] += 1);
         assert_eq!(people, [20; 5]);
-    }
-
-    #[test]
-    fn phases_follow_each_other() {
-        let spans = arm().phases.spans();
-        assert!(spans.windows(2).all(|w| w[0].2 == w[1].1));
-        assert_eq!(spans[4].2, 15);
-    }
-
-    #[test]
-    fn a_measure_phase_that_is_moved_keeps_its_neighbours() {
-        let mut phases = arm().phases;
-        phases.measure(4, 6);
-        assert_eq!((phases.warmup_ns, phases.measure_start_ns(), phases.measure_end_ns()), (1, 4, 6));
-        assert_eq!(phases.end_ns(), 11, "drain as long as before");
     }
 
     #[test]

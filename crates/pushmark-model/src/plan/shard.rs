@@ -1,0 +1,89 @@
+//! One thread's share of an arm.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::ArmPlan;
+use crate::draw::{Draw, Purpose};
+use crate::hybrid::Half;
+
+/// One thread's share of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShardPlan {
+    /// The whole arm.
+    pub arm: ArmPlan,
+    /// This shard's number.
+    pub shard: u32,
+    /// All shards.
+    pub shards: u32,
+    /// The arm's start, ns of the shared monotonic clock.
+    pub start_ns: u64,
+    /// Where subscribers connect (resolved before the run).
+    pub subscribe_to: SocketAddr,
+    /// The half of a crowd that pushes or pulls; absent: all of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub half: Option<Half>,
+    /// Where publications go.
+    pub publish_to: Option<SocketAddr>,
+    /// The port of a started server, for templates.
+    pub port: u16,
+}
+
+impl ShardPlan {
+    /// The connections of this shard, ascending: a seeded deal of the crowd, so that neither
+    /// order of arrival nor rooms line up with threads. Every connection is in exactly one shard.
+    pub fn connections(&self) -> Vec<u64> {
+        let all = 0..self.arm.connections;
+        // Each half has as many shards as the other.
+        let (mut order, shards): (Vec<u64>, u32) = match (self.half, &self.arm.hybrid) {
+            (Some(half), Some(hybrid)) => {
+                let is_of = |n: &u64| hybrid.sides.half_of(*n, self.arm.connections) == half;
+                (all.filter(is_of).collect(), self.shards / 2)
+            }
+            _ => (all.collect(), self.shards),
+        };
+        if shards == 1 {
+            return order;
+        }
+        Draw::new(self.arm.seed, Purpose::Shard, 0).shuffle(&mut order);
+        let mut mine: Vec<u64> =
+            order.into_iter().skip((self.shard % shards) as usize).step_by(shards as usize).collect();
+        mine.sort_unstable();
+        mine
+    }
+
+    /// Whether this shard publishes a channel.
+    pub fn publishes(&self, channel: u32) -> bool {
+        channel % self.shards == self.shard
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::arm;
+
+    fn shard(shard: u32, shards: u32) -> ShardPlan {
+        let address = "127.0.0.1:1".parse().unwrap();
+        ShardPlan {
+            arm: arm(),
+            shard,
+            shards,
+            start_ns: 0,
+            subscribe_to: address,
+            half: None,
+            publish_to: None,
+            port: 1,
+        }
+    }
+
+    #[test]
+    fn shards_share_the_crowd_exactly() {
+        for shards in [1, 2, 3, 7] {
+            let mut all: Vec<u64> = (0..shards).flat_map(|s| shard(s, shards).connections()).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..100).collect::<Vec<_>>());
+        }
+    }
+}

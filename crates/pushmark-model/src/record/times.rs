@@ -1,0 +1,59 @@
+//! Distributions of times.
+
+use serde::{Deserialize, Serialize};
+
+use super::sums::sums;
+use crate::histogram::Distribution;
+
+sums! {
+    /// Distributions of times.
+    #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+    pub struct Times {
+        /// received − due, measure.
+        latency: Distribution,
+        /// received − sent, measure.
+        from_sent: Distribution,
+        /// Bound of the time a delivery lay unread, measure.
+        read_lag: Distribution,
+        /// The same by kernel stamps, on the sample.
+        read_lag_stamped: Distribution,
+        /// Due to the kernel's receive instant, on the sample, measure.
+        latency_stamped: Distribution,
+        /// Ages at which holding a state began (measure), for the time-weighted age.
+        age_start: Distribution,
+        /// Ages at which it ended.
+        age_end: Distribution,
+        /// Due instant of a connection to its TCP handshake's end.
+        connect_tcp: Distribution,
+        /// … to its TLS handshake's end.
+        connect_tls: Distribution,
+        /// … to its first response byte.
+        connect: Distribution,
+        /// … to its subscription.
+        connect_subscribed: Distribution,
+        /// … to its first message.
+        connect_first_message: Distribution,
+        /// Length of a turn of the loop, measure.
+        turn: Distribution,
+        /// sent − due of publications, measure.
+        publish_lag: Distribution,
+        /// answered − sent, measure.
+        publish_accept: Distribution,
+        /// Age of the state at each poll answer, measure.
+        age_at_receipt: Distribution,
+        /// received − due of what had been received before, measure; not of polls.
+        again: Distribution,
+        /// Time-out answer − due time-out.
+        hold_overshoot: Distribution,
+        /// Answer received to next request written.
+        deaf: Distribution,
+        /// Message sent to next request written.
+        in_flight: Distribution,
+        /// Time between messages of a connection (observe).
+        gap: Distribution,
+        /// Latency by the target's own timestamps.
+        target_latency: Distribution,
+        /// Latency of deliveries received in this interval, all phases: for the window's line.
+        window_latency: Distribution,
+    }
+}
