@@ -3,8 +3,11 @@
 
 mod tool;
 
+use std::net::TcpListener;
+
 use pushmark::server::needs::in_path;
 use serde_json::Value;
+use tool::terminator::{Authority, Terminator, nginx};
 use tool::{Tool, arms, have, number, whole};
 
 const BROWSERS: f64 = 2.0;
@@ -77,6 +80,43 @@ fn browsers_in_a_crowd_hear_what_it_hears_and_when_it_does() {
         });
         assert!(agreed, "{transport}: never within the bound");
     }
+}
+
+#[test]
+fn browsers_go_to_a_target_over_tls_and_speak_what_the_crowd_speaks() {
+    if !chromium() || !nginx() {
+        return;
+    }
+    let tool = Tool::new();
+    let authority = Authority::new(&tool, "authority");
+    authority.vouch(&tool, "localhost");
+    authority.vouch(&tool, "client");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    // A browser that is offered HTTP/2 takes it; the crowd does not.
+    let modern =
+        format!("listen 127.0.0.1:{port} ssl http2;\nif ($server_protocol = HTTP/2.0) {{ return 505; }}");
+    let _target = Terminator::start(&tool, &[], &modern);
+    let target = format!(
+        "[target.tls]\nca = \"authority.pem\"\n[target.publish]\n\
+         url = \"https://localhost:{port}/publish?channel={{channel}}\"\n[target.subscribe]\n\
+         sse = \"https://localhost:{port}/sse?channel={{channel}}\"\n\
+         websocket = \"wss://localhost:{port}/ws?channel={{channel}}\"\n"
+    );
+    let text = scenario("\"sse\", \"websocket\"", &target).replace("server = \"builtin\"\n", "");
+    let run = tool.measure(&text, &[]);
+    assert_eq!(arms(&run).len(), 2);
+    for arm in arms(&run) {
+        whole(arm);
+        heard_all(arm);
+        assert_eq!(arm["browser"]["troubles"], Value::Null);
+    }
+    // Who they are is in a store of the browser's own, which nobody can fill for a run.
+    std::fs::remove_dir_all(tool.path("out")).expect("it is there");
+    let run = tool.measure(&text, &["-t", "sse", "--cert", "client.pem", "--key", "client.key"]);
+    let refused = arms(&run)[0]["browser"]["refused"].as_str().expect("why");
+    assert!(refused.contains("certificate"), "{refused}");
 }
 
 #[test]

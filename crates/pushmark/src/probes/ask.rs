@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 
 use pushmark_model::draw::{Draw, Purpose};
-use pushmark_model::plan::{ArmPlan, Cursor};
+use pushmark_model::plan::{ArmPlan, Cursor, Tls};
 use pushmark_model::template::{Template, Values};
 use pushmark_model::transport::Transport;
 use serde_json::{Value, json};
+
+use super::chromium::Leave;
 
 /// Stands in a URL where the page puts its cursor.
 const CURSOR: &str = "__cursor__";
@@ -23,10 +25,26 @@ pub(super) fn refusal(plan: &ArmPlan) -> Option<String> {
     if plan.transport == Transport::Poll && (plan.poll.adaptive.is_some() || plan.poll.jitter > 0.0) {
         return Some("the page polls at a fixed interval".to_owned());
     }
-    if plan.tls.is_some() {
-        return Some("a page would need the target's certificate in its browser's own store".to_owned());
+    if secured_by(plan).is_some_and(|tls| tls.cert.is_some()) {
+        return Some("a page would need the clients' certificate in its browser's own store".to_owned());
     }
     None
+}
+
+/// How TLS is met on the way that a page goes.
+fn secured_by(plan: &ArmPlan) -> Option<&Tls> {
+    plan.tls.as_ref().filter(|_| plan.subscribe.tls)
+}
+
+/// What pages of this arm may do that those of a user may not.
+pub(super) fn leave(plan: &ArmPlan) -> Leave {
+    Leave {
+        // WebSockets may be opened to anywhere; all else needs a target's leave, which few give.
+        reads_any: !matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket),
+        // A browser has authorities of its own and takes no other from a command line. Whether the
+        // target is to be believed is seen by the crowd, which comes to the same address.
+        believes_any: secured_by(plan).is_some_and(|tls| tls.insecure || tls.ca.is_some()),
+    }
 }
 
 /// Whether each answer costs a request: its way through the browser is another than a frame's.
@@ -57,7 +75,12 @@ pub(super) fn subscribe(plan: &ArmPlan, number: usize, at: SocketAddr, port: u16
     };
     let fill = |template: &Template| template.render_text(&values);
     let socket = matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket);
-    let scheme = if socket { "ws" } else { "http" };
+    let scheme = match (socket, of.tls) {
+        (true, false) => "ws",
+        (true, true) => "wss",
+        (false, false) => "http",
+        (false, true) => "https",
+    };
     let host = if of.host.contains(':') { format!("[{}]", of.host) } else { of.host.clone() };
     let subprotocols: Vec<&str> =
         of.subprotocol.split(',').map(str::trim).filter(|s| !s.is_empty()).collect();

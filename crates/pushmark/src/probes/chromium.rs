@@ -18,10 +18,13 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "goog
 
 /// Headless, alone, without what it does for its user in the background, and with pages that
 /// nobody looks at kept as awake as others.
-const FLAGS: [&str; 17] = [
+///
+/// HTTP/1.1 alone, as the crowd speaks it.
+const FLAGS: [&str; 18] = [
     "--headless",
     "--disable-gpu",
     "--disable-quic",
+    "--disable-http2",
     "--disable-dev-shm-usage",
     "--no-first-run",
     "--no-default-browser-check",
@@ -62,9 +65,17 @@ pub fn find() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Starts it on a page, in a profile that is gone with it. `readable` lets pages read any server,
-/// whatever it allows: for this profile alone.
-pub(super) fn start(url: &str, readable: bool, cpus: &[u32]) -> anyhow::Result<Process> {
+/// What pages may do that those of a user may not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Leave {
+    /// Read any server, whatever it allows.
+    pub(super) reads_any: bool,
+    /// Believe any certificate.
+    pub(super) believes_any: bool,
+}
+
+/// Starts it on a page, in a profile that is gone with it, and its pages' leave too.
+pub(super) fn start(url: &str, leave: Leave, cpus: &[u32]) -> anyhow::Result<Process> {
     let logs = Logs::new("browser").context("cannot write to the temporary folder")?;
     let home = logs.folder().join("profile");
     let mut command = vec![find()?.display().to_string()];
@@ -73,8 +84,10 @@ pub(super) fn start(url: &str, readable: bool, cpus: &[u32]) -> anyhow::Result<P
         // It refuses to start as root with its sandbox.
         command.push("--no-sandbox".to_owned());
     }
-    if readable {
-        command.push("--disable-web-security".to_owned());
+    for (may, flag) in
+        [(leave.reads_any, "--disable-web-security"), (leave.believes_any, "--ignore-certificate-errors")]
+    {
+        command.extend(may.then(|| flag.to_owned()));
     }
     command.push(format!("--user-data-dir={}", home.display()));
     command.push(url.to_owned());

@@ -154,9 +154,9 @@ impl Probes {
             finished: false,
         };
         self.probes = std::iter::repeat_with(page).take(count).collect();
-        // WebSockets may be opened to anywhere; all else needs a target's leave, which few give.
-        self.web_security_off = !matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket);
-        let browser = chromium::start(&url, self.web_security_off, cpus)?;
+        let leave = ask::leave(plan);
+        self.web_security_off = leave.reads_any;
+        let browser = chromium::start(&url, leave, cpus)?;
         self.tree = Tree::new(browser.pid());
         self.browser = Some(browser);
         self.wait_until("its pages did not come up", chromium::UP_WITHIN, |probes| {
