@@ -1,7 +1,7 @@
-//! What the tests from outside share: foreign programs, and our machines driven over plain sockets.
+//! What the tests from outside share: foreign programs, and our machines driven over real sockets.
 //!
-//! The tests are the point (`tests/`); nothing here is part of the instrument. Sockets block,
-//! because a test waits for one thing at a time, and every wait has a deadline.
+//! The tests are the point (`tests/`); nothing here is part of the instrument. A test waits for one
+//! thing at a time, and every wait has a deadline.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ pub mod process;
 pub mod session;
 pub mod tools;
 pub mod wait;
+pub mod wire;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,12 +1,12 @@
-//! One client conversation over a blocking socket: what the driver does for a crowd, for one.
+//! One client conversation over the driver's pollers: what it does for a crowd, for one.
 
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 
 use pushmark_proto::Failure;
 use pushmark_proto::client::{Client, Config, Event, Request, Transport};
 
-use crate::PATIENCE;
+use crate::wire::{MakePoller, POLLERS, Wire};
 
 /// What was heard, owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Session {
     pub client: Client,
     config: Config,
     address: SocketAddr,
-    stream: TcpStream,
+    wire: Wire,
     input: Vec<u8>,
     message: Vec<u8>,
 }
@@ -45,21 +45,26 @@ impl Session {
     /// Connects; nothing is asked yet.
     ///
     /// # Panics
-    /// If nobody listens.
-    pub fn connect(address: SocketAddr, config: Config) -> Session {
+    /// If nobody listens, or the system has no such poller.
+    pub fn connect(poller: MakePoller, address: SocketAddr, config: Config) -> Session {
         Session {
             client: Client::new(&config, 7),
             config,
             address,
-            stream: connect(address),
+            wire: Wire::connect(address, poller),
             input: Vec::new(),
             message: Vec::new(),
         }
     }
 
-    /// Connects and asks for `target`.
+    /// Connects and asks for `target`, by epoll.
     pub fn open(address: SocketAddr, config: Config, target: &str) -> Session {
-        let mut session = Session::connect(address, config);
+        Session::open_by(POLLERS[0], address, config, target)
+    }
+
+    /// Connects and asks for `target`.
+    pub fn open_by(poller: MakePoller, address: SocketAddr, config: Config, target: &str) -> Session {
+        let mut session = Session::connect(poller, address, config);
         session.ask(target, "");
         session
     }
@@ -76,7 +81,7 @@ impl Session {
     /// Connects anew; what the session resumes with is kept.
     pub fn reconnect(&mut self) {
         self.client.connection_lost();
-        self.stream = connect(self.address);
+        self.wire.reconnect(self.address);
         self.input.clear();
     }
 
@@ -112,8 +117,7 @@ impl Session {
             if let Some(heard) = self.pull()? {
                 return Ok(heard);
             }
-            let mut buffer = [0; 16 * 1024];
-            match self.stream.read(&mut buffer) {
+            match self.wire.read(&mut self.input) {
                 Ok(0) => {
                     let Some(event) = self.client.handle_eof(&self.config)? else {
                         return Err(Failure::ClosedEarly);
@@ -122,7 +126,7 @@ impl Session {
                         return Ok(heard);
                     }
                 }
-                Ok(n) => self.input.extend_from_slice(&buffer[..n]),
+                Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(Failure::ClosedEarly),
                 Err(error) => panic!("nothing from {}: {error}", self.address),
             }
@@ -146,8 +150,9 @@ impl Session {
 
     /// Reads until the peer has closed, without looking.
     pub fn drain(&mut self) {
-        let mut buffer = [0; 16 * 1024];
-        while self.stream.read(&mut buffer).is_ok_and(|n| n > 0) {}
+        while self.wire.read(&mut self.input).is_ok_and(|n| n > 0) {
+            self.input.clear();
+        }
     }
 
     /// The next thing that what was read has to say.
@@ -172,7 +177,7 @@ impl Session {
 
     fn write(&mut self, out: &[u8]) {
         // A peer that is gone is told by the next read.
-        let _ = self.stream.write_all(out);
+        let _ = self.wire.write_all(out);
     }
 }
 
@@ -194,11 +199,4 @@ fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Hear
         Event::Closed { code } => Heard::Closed(code),
         Event::Published { .. } | Event::Forgotten => return None,
     })
-}
-
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
-    stream.set_nodelay(true).expect("the algorithm of Nagle can be switched off");
-    stream
 }

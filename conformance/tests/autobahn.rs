@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use conformance::session::{Heard, Session};
+use conformance::wire::{MakePoller, POLLERS};
 use conformance::{echo, kosoku, ports, process::Process, tools, wait};
 use pushmark_proto::client::{Config, Transport};
 
@@ -36,13 +37,22 @@ fn a_client_on_our_framing_behaves_as_the_cases_expect() {
 }
 
 #[test]
-fn the_client_conversation_behaves_as_the_cases_expect() {
+fn the_client_conversation_by_epoll_behaves_as_the_cases_expect() {
+    converse(POLLERS[0]);
+}
+
+#[test]
+fn the_client_conversation_by_io_uring_behaves_as_the_cases_expect() {
+    converse(POLLERS[1]);
+}
+
+fn converse(poller: MakePoller) {
     // It hears binary messages, but writes text only.
     let binary = ["1.2.*", "9.2.*", "9.4.*", "9.6.*", "9.8.*"];
     run_clients("conversation", &binary, |address, target| {
         let mut config = Config::new(Transport::WebSocket);
         config.message_max = 64 << 20;
-        let mut session = Session::open(address, config, target);
+        let mut session = Session::open_by(poller, address, config, target);
         loop {
             match session.hear() {
                 Ok(Heard::Message(message)) => drop(session.write_text(&message)),

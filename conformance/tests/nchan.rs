@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use conformance::process::Process;
 use conformance::session::{Heard, Session};
+use conformance::wire::POLLERS;
 use conformance::{http, messages, own, ports, tools, wait};
 use pushmark_proto::client::{Config, CursorSource, Transport};
 
@@ -48,22 +49,19 @@ impl Nchan {
     }
 }
 
-fn lasting(
-    transport: Transport,
-    headers: &str,
-    channel: &str,
-    collect: impl FnOnce(&mut Session, &[String]),
-) {
+fn lasting(transport: Transport, headers: &str, channel: &str, collect: impl Fn(&mut Session, &[String])) {
     if !tools::present(&["nginx", "nchan"]) {
         return;
     }
-    let nchan = Nchan::start();
-    let mut session = Session::connect(nchan.address, Config::new(transport));
-    session.ask(&format!("/sub?id={channel}"), headers);
-    nchan.wait_for_subscriber(channel);
-    let sent = messages(60);
-    sent.iter().for_each(|message| nchan.publish(channel, message));
-    collect(&mut session, &sent);
+    for poller in POLLERS {
+        let nchan = Nchan::start();
+        let mut session = Session::connect(poller, nchan.address, Config::new(transport));
+        session.ask(&format!("/sub?id={channel}"), headers);
+        nchan.wait_for_subscriber(channel);
+        let sent = messages(60);
+        sent.iter().for_each(|message| nchan.publish(channel, message));
+        collect(&mut session, &sent);
+    }
 }
 
 #[test]
@@ -101,18 +99,21 @@ fn an_event_stream_of_nchan_is_resumed_by_its_last_id() {
     if !tools::present(&["nginx", "nchan"]) {
         return;
     }
-    let nchan = Nchan::start();
-    let mut session = Session::open(nchan.address, Config::new(Transport::Sse), "/sub?id=resume");
-    nchan.wait_for_subscriber("resume");
-    nchan.publish("resume", "before");
-    assert_eq!(session.message(), "before");
-    assert!(!session.client.last_event_id().is_empty());
-    session.reconnect();
-    nchan.publish("resume", "meanwhile 1");
-    nchan.publish("resume", "meanwhile 2");
-    session.ask("/sub?id=resume", "");
-    assert_eq!(session.message(), "meanwhile 1");
-    assert_eq!(session.message(), "meanwhile 2");
+    for poller in POLLERS {
+        let nchan = Nchan::start();
+        let mut session =
+            Session::open_by(poller, nchan.address, Config::new(Transport::Sse), "/sub?id=resume");
+        nchan.wait_for_subscriber("resume");
+        nchan.publish("resume", "before");
+        assert_eq!(session.message(), "before");
+        assert!(!session.client.last_event_id().is_empty());
+        session.reconnect();
+        nchan.publish("resume", "meanwhile 1");
+        nchan.publish("resume", "meanwhile 2");
+        session.ask("/sub?id=resume", "");
+        assert_eq!(session.message(), "meanwhile 1");
+        assert_eq!(session.message(), "meanwhile 2");
+    }
 }
 
 /// Nchan's cursor is a pair: Last-Modified comes back as If-Modified-Since, the ETag beside it.
@@ -139,17 +140,19 @@ fn long_polls_of_nchan_miss_nothing_between_two_answers() {
     if !tools::present(&["nginx", "nchan"]) {
         return;
     }
-    let nchan = Nchan::start();
-    let mut session = Session::connect(nchan.address, long_poll_config());
-    poll(&mut session, "/sub?id=poll");
-    nchan.wait_for_subscriber("poll");
-    let sent = messages(60);
-    // All at once: most of them while the client is away.
-    sent.iter().for_each(|message| nchan.publish("poll", message));
-    for message in &sent {
-        assert_eq!(&session.message(), message);
-        assert_eq!(session.hear(), Ok(Heard::Answered(200)));
+    for poller in POLLERS {
+        let nchan = Nchan::start();
+        let mut session = Session::connect(poller, nchan.address, long_poll_config());
         poll(&mut session, "/sub?id=poll");
+        nchan.wait_for_subscriber("poll");
+        let sent = messages(60);
+        // All at once: most of them while the client is away.
+        sent.iter().for_each(|message| nchan.publish("poll", message));
+        for message in &sent {
+            assert_eq!(&session.message(), message);
+            assert_eq!(session.hear(), Ok(Heard::Answered(200)));
+            poll(&mut session, "/sub?id=poll");
+        }
     }
 }
 
@@ -158,11 +161,13 @@ fn a_long_poll_of_nchan_that_hears_nothing_is_answered_by_a_status() {
     if !tools::present(&["nginx", "nchan"]) {
         return;
     }
-    let nchan = Nchan::start();
-    let mut session = Session::connect(nchan.address, long_poll_config());
-    poll(&mut session, "/old?id=empty");
-    let opened = session.hear().expect("an answer that a long poll may have");
-    assert!(matches!(opened, Heard::Opened(304 | 408)), "{opened:?}");
-    let Heard::Opened(status) = opened else { return };
-    assert_eq!(session.hear(), Ok(Heard::Answered(status)), "and no message");
+    for poller in POLLERS {
+        let nchan = Nchan::start();
+        let mut session = Session::connect(poller, nchan.address, long_poll_config());
+        poll(&mut session, "/old?id=empty");
+        let opened = session.hear().expect("an answer that a long poll may have");
+        assert!(matches!(opened, Heard::Opened(304 | 408)), "{opened:?}");
+        let Heard::Opened(status) = opened else { continue };
+        assert_eq!(session.hear(), Ok(Heard::Answered(status)), "and no message");
+    }
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use conformance::builtin::Builtin;
 use conformance::process::Process;
 use conformance::session::{Heard, Session};
+use conformance::wire::POLLERS;
 use conformance::{messages, tools, wait};
 use pushmark_proto::client::{Config, Transport};
 use serde_json::{Value, json};
@@ -90,31 +91,33 @@ fn our_conversation_hears_ws_whole_and_in_fragments() {
         return;
     }
     let sent = messages(30);
-    let file = write(&sent);
-    let mut server = Process::start(tools::node("serve.mjs").arg(file.path()));
-    let port = line(&mut server)["port"].as_u64().expect("a port");
-    let address = SocketAddr::from(([127, 0, 0, 1], port as u16));
-    let mut config = Config::new(Transport::WebSocket);
-    config.subprotocol = "push.v1, push.v2".into();
+    for poller in POLLERS {
+        let file = write(&sent);
+        let mut server = Process::start(tools::node("serve.mjs").arg(file.path()));
+        let port = line(&mut server)["port"].as_u64().expect("a port");
+        let address = SocketAddr::from(([127, 0, 0, 1], port as u16));
+        let mut config = Config::new(Transport::WebSocket);
+        config.subprotocol = "push.v1, push.v2".into();
 
-    let mut session = Session::open(address, config, "/a/path?with=query");
-    assert_eq!(session.hear(), Ok(Heard::Opened(101)));
-    assert_eq!(line(&mut server), json!({ "open": "/a/path?with=query", "protocol": "push.v1" }));
-    for message in &sent {
-        assert_eq!(&session.message(), message);
+        let mut session = Session::open_by(poller, address, config, "/a/path?with=query");
+        assert_eq!(session.hear(), Ok(Heard::Opened(101)));
+        assert_eq!(line(&mut server), json!({ "open": "/a/path?with=query", "protocol": "push.v1" }));
+        for message in &sent {
+            assert_eq!(&session.message(), message);
+        }
+        assert_eq!(session.hear(), Ok(Heard::Message(vec![0, 255, 254])), "binary comes as it is");
+        // The pings stood between fragments; `ws` tells of each pong with the payload it sent.
+        for number in (0..30).skip(2).step_by(3) {
+            assert_eq!(line(&mut server), json!({ "pong": format!("ping {number}") }));
+        }
+        session.write_ping(b"and ours");
+        assert_eq!(session.hear(), Ok(Heard::Pong));
+        assert!(session.write_text("bye".as_bytes()));
+        assert_eq!(line(&mut server), json!({ "message": "bye", "binary": false }));
+        assert_eq!(session.hear(), Ok(Heard::Closed(Some(1001))));
+        drop(session);
+        assert_eq!(line(&mut server), json!({ "close": 1001 }), "the Close was answered in kind");
     }
-    assert_eq!(session.hear(), Ok(Heard::Message(vec![0, 255, 254])), "binary comes as it is");
-    // The pings stood between fragments; `ws` tells of each pong with the payload it sent.
-    for number in (0..30).skip(2).step_by(3) {
-        assert_eq!(line(&mut server), json!({ "pong": format!("ping {number}") }));
-    }
-    session.write_ping(b"and ours");
-    assert_eq!(session.hear(), Ok(Heard::Pong));
-    assert!(session.write_text("bye".as_bytes()));
-    assert_eq!(line(&mut server), json!({ "message": "bye", "binary": false }));
-    assert_eq!(session.hear(), Ok(Heard::Closed(Some(1001))));
-    drop(session);
-    assert_eq!(line(&mut server), json!({ "close": 1001 }), "the Close was answered in kind");
 }
 
 #[test]
