@@ -194,7 +194,7 @@ pub const FAMILIES: [Family; 16] = [
     Family { name: "shards", in_minute: true, counts_only: false, run: shards::run },
     Family { name: "overload", in_minute: false, counts_only: false, run: overload::run },
     Family { name: "polling", in_minute: false, counts_only: false, run: polling::run },
-    Family { name: "pull", in_minute: false, counts_only: false, run: pull::run },
+    Family { name: "pull", in_minute: false, counts_only: true, run: pull::run },
     Family { name: "disturbed", in_minute: false, counts_only: false, run: disturbed::run },
     Family { name: "starved", in_minute: false, counts_only: false, run: starved::run },
 ];

@@ -1,4 +1,5 @@
-//! Polling: how old news is when a poll finds it, against what the arithmetic says.
+//! Polling: how old news is when a poll finds it, against what the arithmetic says; and intervals that
+//! follow the news.
 //!
 //! Each client has a channel of its own with independent Poisson publications, so that every
 //! receipt is an independent draw.
@@ -21,7 +22,8 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
         bench.timed(|bench| all_since(bench, per_interval, clients))?;
         bench.timed(|bench| only_latest(bench, per_interval, clients))?;
     }
-    bench.timed(age_at_receipt)
+    bench.timed(age_at_receipt)?;
+    adaptive(bench)
 }
 
 /// Polls at this interval find `per_interval` publications on average.
@@ -105,4 +107,21 @@ fn age_at_receipt(bench: &mut Bench) -> anyhow::Result<Attempt> {
     let half_ms = publish_ms as f64 / 2.0;
     attempt.checks.push(Check::near("poll: mean age at receipt", half_ms, mean_ms, half_ms * 0.02, "ms"));
     Ok(attempt)
+}
+
+/// Without news the interval comes to rest: of `halving` at the longest, 400 ms; of `ttr`, with
+/// half of each weight, at 0.5 × 100 + 0.5 × (0.5 × 400 + 0.5 × x) = x, which is 200 ms.
+fn adaptive(bench: &mut Bench) -> anyhow::Result<()> {
+    for (rule, rest_ms) in [("ttr", 200.0), ("halving", 400.0)] {
+        let adaptive = format!("{{ rule = \"{rule}\", min = \"50ms\", max = \"400ms\" }}");
+        let load = format!("poll_interval = {{ interval = \"100ms\", adaptive = {adaptive} }}");
+        let (crowd, measure_ms) = bench.scale.pick((20, 2_000), (200, 20_000));
+        let ask = Ask::builtin("poll").connections(crowd).duration(measure_ms).rate(2.0);
+        let quiet = bench.run(&ask.publisher("count = 1").load(&load))?;
+        let mean_ms = quiet.arm().poll.as_ref().and_then(|p| p.interval_mean_us).map(|us| us / 1e3);
+        // The first polls are closer, and what a shard has not finished counts as none.
+        let (least, most) = (rest_ms * 0.75, rest_ms * 1.25);
+        bench.keep(Check::between(format!("{rule}, no news: mean interval"), least, mean_ms, most, "ms"));
+    }
+    Ok(())
 }

@@ -1,5 +1,5 @@
 //! Push and pull side by side: polls that repair what a push lost, halves whose accounts add up,
-//! trip times of all receipts, answers of 304, and refresh times within their bounds.
+//! trip times of all receipts, and answers of 304.
 
 use super::Check;
 use super::bench::Bench;
@@ -10,7 +10,6 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
     push_or_pull(bench)?;
     trip(bench)?;
     conditional(bench)?;
-    adaptive(bench)?;
     checked(bench)
 }
 
@@ -125,21 +124,6 @@ fn conditional(bench: &mut Bench) -> anyhow::Result<()> {
     let (plain, saved) = (bytes[0], bytes[1]);
     let expected = format!("below {}", plain / 2);
     bench.keep(Check::holds("conditional: bytes read", expected, saved, saved < plain / 2));
-    Ok(())
-}
-
-/// Without news the interval comes to rest: of `halving` at the longest, 400 ms; of `ttr`, with
-/// half of each weight, at 0.5 × 100 + 0.5 × (0.5 × 400 + 0.5 × x) = x, which is 200 ms.
-fn adaptive(bench: &mut Bench) -> anyhow::Result<()> {
-    for (rule, rest_ms) in [("ttr", 200.0), ("halving", 400.0)] {
-        let adaptive = format!("{{ rule = \"{rule}\", min = \"50ms\", max = \"400ms\" }}");
-        let load = format!("poll_interval = {{ interval = \"100ms\", adaptive = {adaptive} }}");
-        let quiet = bench.run(&ask("poll", bench).publisher("count = 1").load(&load))?;
-        let mean_ms = quiet.arm().poll.as_ref().and_then(|p| p.interval_mean_us).map(|us| us / 1e3);
-        // The first polls are closer, and what a shard has not finished counts as none.
-        let (least, most) = (rest_ms * 0.75, rest_ms * 1.25);
-        bench.keep(Check::between(format!("{rule}, no news: mean interval"), least, mean_ms, most, "ms"));
-    }
     Ok(())
 }
 
