@@ -1,4 +1,4 @@
-//! A crowd of 15,000 from one process: how fast it stands, and whether it stays.
+//! A crowd of 15,000 from one process: how fast it is subscribed, and whether it stays connected.
 
 use clap::Args as ClapArgs;
 use pushmark_model::transport::Transport;

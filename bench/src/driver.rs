@@ -34,7 +34,7 @@ pub(crate) struct Accounts {
     pub(crate) latency_p99_us: i64,
     pub(crate) connect_max_us: i64,
     pub(crate) connect_p99_us: i64,
-    /// Connections that stood at the last full interval before the end.
+    /// Connections that were subscribed at the last full interval before the end.
     pub(crate) connected: u64,
 }
 
@@ -73,7 +73,7 @@ fn accounts(total: &Record, received_by_end: u64, connected: u64) -> Accounts {
     let c = &total.counts;
     let p99 = |d: &Distribution| d.quantile(0.99).unwrap_or(0);
     Accounts {
-        opened: c.opened,
+        opened: c.opened.max(0) as u64,
         failed: total.failed.values().sum(),
         lost: c.lost,
         troubles: total.troubles.clone(),

@@ -1,6 +1,6 @@
 //! The floor: open N connections, wait, read into one buffer, count messages. Nothing else.
 //!
-//! No parsing, no clock, no state a connection but its socket, and the cheapest way to be told
+//! No parsing, no clock, no state a connection but its socket, and the cheapest notification
 //! of arrivals (edge-triggered, as the driver's: level-triggered costs a tenth more). Messages
 //! are counted by a byte that each holds a known number of times ([`marks`]), so a message cut
 //! by two reads counts once.
@@ -18,10 +18,10 @@ use rustix::time::Timespec;
 /// Events taken by one wait, and bytes by one read: as the driver's.
 const EVENTS_MAX: usize = 1024;
 const READ_MAX: usize = 64 << 10;
-/// Connections begun before the first of them is heard: fewer than a listener lets wait.
+/// Connections begun before the first answer is read: fewer than a listener's backlog.
 const CONNECTS_MAX: usize = 512;
 
-/// A byte that marks a message, and how often it stands in one.
+/// A byte that marks a message, and how often a message contains it.
 fn marks(transport: Transport) -> (u8, u64) {
     match transport {
         // One text frame each: FIN and opcode. Payload is ASCII, and lengths here are not 0x81.

@@ -37,10 +37,10 @@ impl Machine {
     }
 }
 
-/// What decides the figures: the engine, the server, who is measured and how.
+/// The sources that decide the figures: the engine, the server, the measured tools and the method.
 const SOURCES: [&str; 4] = ["crates", "bench/src", "bench/peers", "Cargo.lock"];
 
-/// The commit, marked where the sources differ from it.
+/// The commit, marked if the sources differ from it.
 fn commit() -> String {
     marked(git(&["rev-parse", "--short=12", "HEAD"]))
 }

@@ -8,8 +8,8 @@
 //! | `run.rs`, `server.rs`, `terminator.rs` | one measurement: a fresh server, TLS before it, a fresh receiver |
 //! | `rounds.rs` | many of them, interleaved |
 //! | `receive.rs`, `driver.rs`, `floor.rs` | the receivers, as child processes |
-//! | `watch.rs`, `usage.rs`, `machine.rs` | CPU time, memory, steal; where it was measured |
-//! | `median.rs`, `table.rs` | from numbers to what is printed |
+//! | `watch.rs`, `usage.rs`, `machine.rs` | CPU time, memory, steal; the measuring machine |
+//! | `median.rs`, `table.rs` | from numbers to the printed table |
 
 mod ceiling;
 mod connect;

@@ -64,12 +64,12 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
         table.target(format!("{transport}: at most {bytes_max} bytes: {slope:.0}"), reached);
     }
     table.note(
-        "Medians with their range. Each connection had heard three messages and was silent for two seconds.",
+        "Medians with their range. Each connection had received three messages, then none for two seconds.",
     );
     Ok(table.print(common.format))
 }
 
-/// Resident memory once all connections stand, have heard three messages and are silent.
+/// Resident memory once all connections are subscribed, have received three messages and are silent.
 fn rss(common: &Common, args: &Args, transport: Transport, connections: u64) -> anyhow::Result<(u64, u64)> {
     let ask = Ask {
         // Over TLS the server shakes hands 8,000 times on one core.

@@ -1,4 +1,4 @@
-//! The arms that are asked about: one channel, one emitter, every connection hears it.
+//! The measured arms: one channel, one emitter, every connection receives its messages.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -23,12 +23,12 @@ pub(crate) struct Ask {
     pub(crate) connect_rate: f64,
     /// Between two publications.
     pub(crate) interval_us: u64,
-    /// At most so many publications.
+    /// The most publications.
     pub(crate) count: Option<u64>,
     pub(crate) settle_ns: u64,
     pub(crate) warmup_ns: u64,
     pub(crate) measure_ns: u64,
-    /// A connection in so many carries kernel stamps; 0: none.
+    /// One connection in this many carries kernel stamps; 0: no connection.
     pub(crate) stamp_sample: u32,
     /// How long arrivals gather; 0: not at all.
     pub(crate) batch_ns: u64,
@@ -158,10 +158,12 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
         sources: sources(ask.connections),
         latest_value: false,
         clients: None,
+        secrets: Default::default(),
         browsers: 0,
         flood: None,
         steady: None,
         target_stamp: None,
+        decode: None,
     }
 }
 

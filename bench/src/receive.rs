@@ -1,4 +1,4 @@
-//! A receiver's process: its order comes on stdin, what it measured goes to stdout, as JSON.
+//! A receiver's process: it reads its order from stdin and writes its measurements to stdout, as JSON.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct Order {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) looks: Vec<Look>,
-    /// The driver's; the floor has none.
+    /// Of the driver; absent for the floor.
     pub(crate) accounts: Option<Accounts>,
 }
 

@@ -7,10 +7,10 @@ use crate::table::Table;
 
 /// Of the cores' time that the hypervisor may take in a round that counts.
 pub(crate) const STEAL_MAX: f64 = 0.02;
-/// So many times the rounds that were asked for are made again where it took more.
+/// Disturbed rounds are repeated up to this many times the number of requested rounds.
 const DISTURBED_MAX: usize = 2;
 
-/// One who is measured in every round.
+/// A contestant that is measured in every round.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     pub(crate) name: String,

@@ -226,7 +226,7 @@ impl Common {
     }
 }
 
-/// The transports a question asks about: all of its own, or the one named.
+/// The transports of a question: all of them, or the one named.
 pub(crate) fn chosen(all: &[Transport], only: Option<&str>) -> anyhow::Result<Vec<Transport>> {
     let Some(name) = only else { return Ok(all.to_vec()) };
     match Transport::parse(name).filter(|t| all.contains(t)) {

@@ -1,4 +1,4 @@
-//! The built-in server as a process of its own, on a core of its own.
+//! The built-in server as a separate process on a separate core.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -23,7 +23,7 @@ pub(crate) struct Look {
     pub(crate) other_cpu_ns: u64,
     pub(crate) rss_bytes: u64,
     pub(crate) steal_ticks: u64,
-    /// Messages, where the receiver counts them in the shared number.
+    /// Messages, if the receiver counts them in the shared number.
     pub(crate) messages: u64,
 }
 

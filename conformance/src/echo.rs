@@ -1,4 +1,4 @@
-//! WebSocket echoes on our framing, one for each role: what the Autobahn cases talk to.
+//! WebSocket echoes on our framing, one for each role. The Autobahn cases talk to them.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,19 +10,20 @@ use pushmark_proto::websocket::{Decoder, Event, Opcode, Role, encode};
 
 use crate::PATIENCE;
 
-/// The longest message of the cases is 16 MiB; it is not to fail for its size.
+/// The longest message of the cases is 16 MiB. It must not fail because of its size.
 const MESSAGE_MAX: u64 = 64 << 20;
 
-/// Serves echoes for as long as the process lives, a thread for each connection.
+/// Serves echoes until the process ends, with one thread for each connection.
 ///
 /// # Panics
-/// If no port is to be had.
+/// If no port is free.
 pub fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("the port is bound");
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Cases that break the protocol end in errors; the cases judge them, not we.
+            // Cases that break the protocol end in errors. The cases judge these errors, so they are ignored
+            // here.
             std::thread::spawn(move || accept(stream));
         }
     });
@@ -47,11 +48,11 @@ fn accept(mut stream: TcpStream) -> io::Result<()> {
     echo(stream, input, Role::Server, |_| {})
 }
 
-/// Connects to `target` and echoes what comes until the connection ends. `heard` is told each
+/// Connects to `target` and echoes received messages until the connection ends. Calls `heard` with each
 /// message.
 ///
 /// # Errors
-/// The connection's, and a handshake that is none.
+/// A connection error, or an invalid handshake.
 pub fn connect(address: SocketAddr, target: &str, heard: impl FnMut(&[u8])) -> io::Result<()> {
     let mut stream = TcpStream::connect(address)?;
     prepare(&stream)?;
@@ -72,7 +73,7 @@ pub fn connect(address: SocketAddr, target: &str, heard: impl FnMut(&[u8])) -> i
     echo(stream, input, Role::Client, heard)
 }
 
-/// Echoes messages, answers pings and Close, and fails the connection as RFC 6455 7.1.7 says.
+/// Echoes messages, answers pings and Close, and fails the connection as RFC 6455 7.1.7 requires.
 fn echo(
     mut stream: TcpStream,
     mut input: Vec<u8>,
@@ -120,8 +121,8 @@ fn echo(
     }
 }
 
-/// RFC 6455 7.1.1: the server closes first. What is still unread is taken, because closing over
-/// it would reset the connection and lose the Close.
+/// RFC 6455 7.1.1: the server closes first. Unread bytes are read first, because closing with unread bytes
+/// resets the connection and loses the Close.
 fn end(mut stream: TcpStream, role: Role) -> io::Result<()> {
     if role == Role::Server {
         stream.shutdown(Shutdown::Write)?;

@@ -1,4 +1,4 @@
-//! One request and its answer, through the machine that publishes.
+//! Sends one request and reads its response, with the same machine that publishes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,44 +7,44 @@ use pushmark_proto::client::{Exchange, ExchangeEvent, Request};
 
 use crate::PATIENCE;
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
-    /// As sent.
+    /// The status as sent.
     pub status: u16,
     /// Name and value, as sent.
     pub headers: Vec<(String, String)>,
-    /// Its content.
+    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// The first value of a field.
+    /// Returns the first value of a header field.
     pub fn header(&self, name: &str) -> Option<&str> {
         let named = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         named.map(|(_, value)| &value[..])
     }
 
-    /// The content as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-/// Gets.
+/// Sends a GET request.
 pub fn get(address: SocketAddr, target: &str) -> Answer {
     ask(address, "GET", target, "", &[])
 }
 
-/// Posts plain text.
+/// Sends a POST request with plain text.
 pub fn post(address: SocketAddr, target: &str, body: &[u8]) -> Answer {
     ask(address, "POST", target, "Content-Type: text/plain\r\n", body)
 }
 
-/// Asks on a connection of its own.
+/// Sends a request on a new connection.
 ///
 /// # Panics
-/// If no whole answer comes.
+/// If no complete response arrives.
 pub fn ask(address: SocketAddr, method: &str, target: &str, headers: &str, body: &[u8]) -> Answer {
     let authority = address.to_string();
     let headers = format!("{headers}Connection: close\r\n");

@@ -1,14 +1,14 @@
-//! The interoperability tables of `BAYEUX.md`: what a test saw is what the page says.
+//! The interoperability tables of `BAYEUX.md`. A test fails if its results differ from the page.
 
 use std::fmt::Write as _;
 
-/// With this variable set to 1 a table is written instead of compared.
+/// If this variable is 1, a table is written instead of compared.
 pub const BLESS: &str = "PUSHMARK_BLESS";
 
-/// Compares rows with a section of `BAYEUX.md`, or writes them there.
+/// Compares rows with a section of `BAYEUX.md`, or writes them into it.
 ///
 /// # Panics
-/// If the page says something else, or has no such section.
+/// If the section is missing or differs.
 pub fn keep(section: &str, titles: &[&str], rows: &[Vec<String>]) {
     let file = crate::own("BAYEUX.md");
     let page = std::fs::read_to_string(&file).expect("BAYEUX.md");
@@ -20,7 +20,7 @@ pub fn keep(section: &str, titles: &[&str], rows: &[Vec<String>]) {
         std::fs::write(&file, format!("{before}{begin}{seen}{end}{after}"))
             .expect("BAYEUX.md can be written");
     } else {
-        assert_eq!(said, seen, "BAYEUX.md says something else; {BLESS}=1 writes what was seen");
+        assert_eq!(said, seen, "BAYEUX.md differs from the results; {BLESS}=1 writes the results");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Autobahn cases, run by kosoku, and what is expected of them.
+//! The Autobahn cases, run by kosoku, and their expected results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Groups that need compression, which is not offered.
 pub const EXCLUDED: [&str; 2] = ["12.*", "13.*"];
 
-/// A command that runs the cases.
+/// Returns a command that runs the cases.
 pub fn command(mode: &str, reports: &Path, excluded: &[&str], address: &str) -> Command {
     let mut command = Command::new(crate::root().join("target/kosoku/bin/kosoku"));
     command.args(["--mode", mode, "--outdir"]).arg(reports);
@@ -20,7 +20,7 @@ pub fn command(mode: &str, reports: &Path, excluded: &[&str], address: &str) -> 
     command
 }
 
-/// What is not as `kosoku/expected.toml` says: a line each, with the case's own description.
+/// Returns the deviations from `kosoku/expected.toml`, one line each, with the description of the case.
 ///
 /// # Panics
 /// If there are no reports.
@@ -40,14 +40,14 @@ pub fn deviations(section: &str, reports: &Path) -> Vec<String> {
         let judge = |key: &str| outcome[key].as_str().unwrap_or("nothing").to_owned();
         let (behavior, close) = (judge("behavior"), judge("behaviorClose"));
         let wanted = expected.get(case).and_then(toml::Value::as_str).unwrap_or("OK");
-        // A case that is only informational judges its end as such, too.
+        // For a case that is only informational, the close is reported as informational, too.
         let closed_well = matches!(&close[..], "OK" | "INFORMATIONAL");
         if behavior == wanted && closed_well {
             continue;
         }
         let report = read(&reports.join(outcome["reportfile"].as_str().unwrap_or("index.json")));
         deviations.push(format!(
-            "{case}: {behavior}, its end {close}, expected {wanted}: {} (result: {})",
+            "{case}: {behavior}, close {close}, expected {wanted}: {} (result: {})",
             report["description"].as_str().unwrap_or("no description"),
             report["result"].as_str().unwrap_or("none"),
         ));

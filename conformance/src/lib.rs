@@ -1,7 +1,7 @@
-//! What the tests from outside share: foreign programs, and our machines driven over real sockets.
+//! Shared code of the conformance tests: foreign programs, and our machines driven over real sockets.
 //!
-//! The tests are the point (`tests/`); nothing here is part of the instrument. A test waits for one
-//! thing at a time, and every wait has a deadline.
+//! Nothing here is part of the instrument; it serves the tests in `tests/`. A test waits for one thing at a
+//! time, and every wait has a deadline.
 
 #![forbid(unsafe_code)]
 
@@ -20,26 +20,26 @@ pub mod wire;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Longest wait for anything that should come soon; a browser on a busy machine takes a while.
+/// The longest wait for anything that should arrive soon. A browser on a busy machine can be slow.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The root of the tree.
+/// Returns the root of the tree.
 pub fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A file of this crate.
+/// Returns the path of a file in this crate.
 pub fn own(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Messages that find out what a relay does to bytes: each is one line, ends in its number and
-/// is told apart from its neighbours by length.
+/// Messages that show what a relay does to bytes. Each is one line, ends in its number and differs from its
+/// neighbours in length.
 pub fn messages(count: usize) -> Vec<String> {
     let texts = ["a", "two words", "naïve ☕ 𝄞", "data: looks like a field", ": a comment", "{\"json\":[1]}"];
     let mut messages: Vec<String> =
         (0..count).map(|number| format!("{} {number}", texts[number % texts.len()])).collect();
-    // One that fits into no single read.
+    // One message that does not fit into a single read.
     if let Some(last) = messages.last_mut() {
         *last = format!("{}{last}", "long ".repeat(20_000));
     }

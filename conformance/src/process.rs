@@ -1,4 +1,4 @@
-//! A foreign process: read line by line, ended with its handle.
+//! A foreign process. Its output is read line by line; dropping the handle ends it.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -14,12 +14,12 @@ use crate::{PATIENCE, wait};
 pub struct Process {
     child: Child,
     lines: Receiver<String>,
-    /// How it is asked to end: `KILL`, or `TERM` for one that has children of its own.
+    /// The signal that ends it: `KILL`, or `TERM` for a process that has children.
     signal: Signal,
 }
 
 impl Process {
-    /// Starts it with its stdout read by us.
+    /// Starts the process and reads its stdout.
     ///
     /// # Panics
     /// If it cannot be started.
@@ -38,21 +38,21 @@ impl Process {
         Process { child, lines, signal: Signal::KILL }
     }
 
-    /// It is to end its own children when it is ended.
+    /// Ends the process with `TERM`, so that it can end its own children.
     pub fn with_children(mut self) -> Process {
         self.signal = Signal::TERM;
         self
     }
 
-    /// The next line it writes.
+    /// Returns the next line of its output.
     ///
     /// # Panics
-    /// If none comes, or it has ended.
+    /// If no line arrives or the process has ended.
     pub fn line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).unwrap_or_else(|why| panic!("no line from {:?}: {why}", self.child))
     }
 
-    /// Whether it has ended.
+    /// Returns whether the process has ended.
     pub fn ended(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
@@ -62,7 +62,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         if !self.ended() {
             let _ = kill_process(Pid::from_child(&self.child), self.signal);
-            // One that does not do as it is asked is not asked again.
+            // A process that ignores the signal is killed.
             if wait::within(Duration::from_secs(10), || self.ended().then_some(())).is_none() {
                 let _ = self.child.kill();
             }

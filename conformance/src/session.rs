@@ -1,4 +1,4 @@
-//! One client conversation over the driver's pollers: what it does for a crowd, for one.
+//! One client conversation over the driver's pollers.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -8,24 +8,24 @@ use pushmark_proto::client::{Client, Config, Event, Request, Transport};
 
 use crate::wire::{MakePoller, POLLERS, Wire};
 
-/// What was heard, owned.
+/// An owned copy of a received event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// An answer's head was accepted.
+    /// A response head was accepted.
     Opened(u16),
-    /// The ready text came.
+    /// The ready text arrived.
     Ready,
-    /// A whole message. Streams have none, and give each piece that was read.
+    /// A whole message. A stream has no messages; each piece that was read is one.
     Message(Vec<u8>),
-    /// A polled answer is complete.
+    /// A polled response is complete.
     Answered(u16),
     /// A comment of an event stream.
     Comment,
-    /// The pause an event stream wishes for, in ms.
+    /// The reconnection pause that an event stream asks for, in ms.
     Retry(u64),
     /// A pong.
     Pong,
-    /// An orderly end.
+    /// An orderly close.
     Closed(Option<u16>),
 }
 
@@ -42,10 +42,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects; nothing is asked yet.
+    /// Connects without sending a request.
     ///
     /// # Panics
-    /// If nobody listens, or the system has no such poller.
+    /// If the port is closed, or the system does not support the poller.
     pub fn connect(poller: MakePoller, address: SocketAddr, config: Config) -> Session {
         Session {
             client: Client::new(&config, 7),
@@ -57,19 +57,19 @@ impl Session {
         }
     }
 
-    /// Connects and asks for `target`, by epoll.
+    /// Connects and requests `target`, with epoll.
     pub fn open(address: SocketAddr, config: Config, target: &str) -> Session {
         Session::open_by(POLLERS[0], address, config, target)
     }
 
-    /// Connects and asks for `target`.
+    /// Connects and requests `target`.
     pub fn open_by(poller: MakePoller, address: SocketAddr, config: Config, target: &str) -> Session {
         let mut session = Session::connect(poller, address, config);
         session.ask(target, "");
         session
     }
 
-    /// Writes a request, on a new connection where the old one cannot carry it.
+    /// Writes a request. Opens a new connection if the old one cannot carry it.
     pub fn ask(&mut self, target: &str, headers: &str) {
         let mut out = Vec::new();
         let authority = self.address.to_string();
@@ -78,7 +78,7 @@ impl Session {
         self.write(&out);
     }
 
-    /// Connects anew; what the session resumes with is kept.
+    /// Reconnects and keeps the state that the session resumes with.
     pub fn reconnect(&mut self) {
         self.client.connection_lost();
         self.wire.reconnect(self.address);
@@ -107,11 +107,11 @@ impl Session {
         self.write(&out);
     }
 
-    /// What is heard next. Events are pulled one at a time, so that what the caller writes in
-    /// answer to one stands before what the next one makes the conversation write.
+    /// Returns the next event. Events are read one at a time, so that a caller's reply to one event is
+    /// written before anything that the next event makes the conversation write.
     ///
     /// # Panics
-    /// If nothing comes.
+    /// If nothing arrives.
     pub fn hear(&mut self) -> Result<Heard, Failure> {
         loop {
             if let Some(heard) = self.pull()? {
@@ -133,7 +133,7 @@ impl Session {
         }
     }
 
-    /// The next message, other things passed over.
+    /// Returns the next message and skips other events.
     ///
     /// # Panics
     /// If the conversation fails or ends first.
@@ -148,14 +148,14 @@ impl Session {
         }
     }
 
-    /// Reads until the peer has closed, without looking.
+    /// Reads and discards input until the peer has closed.
     pub fn drain(&mut self) {
         while self.wire.read(&mut self.input).is_ok_and(|n| n > 0) {
             self.input.clear();
         }
     }
 
-    /// The next thing that what was read has to say.
+    /// Returns the next event in the input read so far.
     fn pull(&mut self) -> Result<Option<Heard>, Failure> {
         let mut input = std::mem::take(&mut self.input);
         let mut rest = &mut input[..];
@@ -176,12 +176,12 @@ impl Session {
     }
 
     fn write(&mut self, out: &[u8]) {
-        // A peer that is gone is told by the next read.
+        // A closed connection is reported by the next read.
         let _ = self.wire.write_all(out);
     }
 }
 
-/// Owns an event; the pieces of a message are put together.
+/// Copies an event; joins the pieces of a message.
 fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Heard> {
     Some(match event {
         Event::Opened { status, .. } => Heard::Opened(status),
@@ -191,12 +191,12 @@ fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Hear
             message.extend_from_slice(data);
             return None;
         }
-        Event::MessageEnd | Event::Heartbeat => Heard::Message(std::mem::take(message)),
+        Event::MessageEnd | Event::Heartbeat | Event::Asked(_) => Heard::Message(std::mem::take(message)),
         Event::Answered { status, .. } => Heard::Answered(status),
         Event::Retry(ms) => Heard::Retry(ms),
         Event::Comment => Heard::Comment,
         Event::Pong => Heard::Pong,
-        Event::Closed { code } => Heard::Closed(code),
+        Event::Closed { code, .. } => Heard::Closed(code),
         Event::Published { .. } | Event::Forgotten => return None,
     })
 }

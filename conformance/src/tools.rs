@@ -1,18 +1,18 @@
-//! Programs that are not ours, and what is said when one is not there.
+//! Foreign programs, and the notice printed if one is missing.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// With this variable set to 1 a missing tool is a failure, not a reason to skip.
+/// If this variable is 1, a missing tool is a failure instead of a reason to skip.
 pub const ALL: &str = "PUSHMARK_TEST_ALL";
 
-/// Whether all the tools are there. Where not, says so past the test harness, which keeps what
-/// passing tests print.
+/// Returns whether all the tools are installed. Reports a missing one directly on stderr, because the test
+/// harness keeps the output of passing tests.
 ///
 /// # Panics
-/// If [`ALL`] asks for every test and a tool is missing.
+/// If [`ALL`] requires every test and a tool is missing.
 pub fn present(names: &[&str]) -> bool {
     let table: toml::Table = include_str!("../tools.toml").parse().expect("tools.toml is TOML");
     let rows = table["tool"].as_array().expect("tools.toml has tools");
@@ -37,14 +37,15 @@ fn is_there(row: &toml::Value) -> bool {
     if let Some(file) = row.get("file").and_then(toml::Value::as_str) {
         return crate::root().join(file).exists();
     }
-    let probe = row.get("probe").and_then(toml::Value::as_array).expect("a tool can be looked for");
+    let probe = row.get("probe").and_then(toml::Value::as_array).expect("a tool has a probe");
     let words: Vec<&str> = probe.iter().filter_map(toml::Value::as_str).collect();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Where a program is. Debian keeps daemons where users other than root do not look.
+/// Returns the path of a program. Debian installs daemons in folders that are not in the `PATH` of ordinary
+/// users.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -53,12 +54,12 @@ pub fn in_path(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// A command for a program that [`present`] has seen.
+/// Returns a command for a program that [`present`] has found.
 pub fn command(program: &str) -> Command {
     Command::new(in_path(program).unwrap_or_else(|| program.into()))
 }
 
-/// A command that runs a script of `node/` with the packages pinned there.
+/// Returns a command that runs a script of `node/` with the packages pinned there.
 pub fn node(script: &str) -> Command {
     let mut command = command("node");
     command.arg(crate::own("node").join(script));

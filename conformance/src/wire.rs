@@ -1,4 +1,4 @@
-//! The bytes of one connection as the driver gets them: by its own pollers.
+//! The bytes of one connection, read by the driver's own pollers.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -10,20 +10,20 @@ use crate::PATIENCE;
 /// No other descriptor is watched.
 const TOKEN: u64 = 1;
 
-/// A way to wait and read.
+/// Makes a poller.
 pub type MakePoller = fn() -> io::Result<Poller>;
 
-/// Both that there are.
+/// Both pollers.
 pub const POLLERS: [MakePoller; 2] = [Poller::new, Poller::with_ring];
 
-/// A connection, and the poller that tells of it.
+/// A connection and the poller that watches it.
 #[derive(Debug)]
 pub struct Wire {
     poller: Poller,
     link: Link,
-    /// What came and nobody has asked for yet.
+    /// Bytes that were received and not yet returned.
     came: Vec<u8>,
-    /// How the peer's direction ended, behind that.
+    /// How the peer ended its direction, after those bytes.
     ended: Option<Result<(), ErrorKind>>,
 }
 
@@ -31,17 +31,17 @@ impl Wire {
     /// Connects.
     ///
     /// # Panics
-    /// If nobody listens, or the system has no such poller.
+    /// If the port is closed, or the system does not support the poller.
     pub fn connect(address: SocketAddr, make: MakePoller) -> Wire {
         let mut poller = make().expect("a poller");
         let link = connect(address, &mut poller);
         Wire { poller, link, came: Vec::new(), ended: None }
     }
 
-    /// Leaves the connection for another one.
+    /// Replaces the connection with a new one.
     ///
     /// # Panics
-    /// If nobody listens.
+    /// If the port is closed.
     pub fn reconnect(&mut self, address: SocketAddr) {
         self.poller.forget(self.link.fd());
         self.link = connect(address, &mut self.poller);
@@ -49,10 +49,10 @@ impl Wire {
         self.ended = None;
     }
 
-    /// Adds what comes next to `input`, at least a byte; 0 at the end.
+    /// Appends at least one received byte to `input`. Returns 0 at the end.
     ///
     /// # Errors
-    /// The connection's own, or `TimedOut`.
+    /// A connection error, or `TimedOut`.
     pub fn read(&mut self, input: &mut Vec<u8>) -> io::Result<usize> {
         while self.came.is_empty() && self.ended.is_none() {
             self.look()?;
@@ -67,10 +67,10 @@ impl Wire {
         }
     }
 
-    /// Writes all of it; what comes meanwhile is kept.
+    /// Writes all bytes and keeps bytes received meanwhile.
     ///
     /// # Errors
-    /// The connection's own, or `TimedOut`.
+    /// A connection error, or `TimedOut`.
     pub fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.link.write(bytes)? {
@@ -85,7 +85,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Waits for news, and takes all that lies there.
+    /// Waits for an event and reads everything that is available.
     fn look(&mut self) -> io::Result<()> {
         let mut buffer = [0; 16 * 1024];
         for ready in news(&mut self.poller)? {
@@ -108,7 +108,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Keeps what a read brought; whether there may be more.
+    /// Keeps the bytes of a read. Returns whether there may be more.
     fn take(&mut self, read: io::Result<Read>, buffer: &[u8]) -> bool {
         match read {
             Ok(Read::Bytes(n)) => self.came.extend_from_slice(&buffer[..n]),
@@ -130,13 +130,13 @@ fn connect(address: SocketAddr, poller: &mut Poller) -> Link {
     let mut link = Link::connect(address, None).expect("a connection");
     poller.add(link.fd(), TOKEN, Interest::Write).expect("it can be watched");
     news(poller).expect("the connect ends");
-    assert_eq!(link.finish_connect().expect("somebody listens"), Connect::Done);
+    assert_eq!(link.finish_connect().expect("the port is open"), Connect::Done);
     poller.modify(link.fd(), TOKEN, Interest::Bytes).expect("it can be watched");
     link
 }
 
-/// The next batch that is not empty. A wait may end without news: a ring that runs out of buffers
-/// begins again by the next one.
+/// Returns the next batch that is not empty. A wait may end without an event: a ring that runs out of buffers
+/// restarts its receives in the next wait.
 fn news(poller: &mut Poller) -> io::Result<Batch> {
     let until_ns = Clock::now() + PATIENCE.as_nanos() as u64;
     loop {

@@ -1,5 +1,5 @@
-//! The Autobahn cases against our framing as a server, as a client, and against the client
-//! conversation that the driver runs.
+//! The Autobahn cases against our framing as a server, as a client, and against the client conversation that
+//! the driver uses.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn a_server_on_our_framing_behaves_as_the_cases_expect() {
     }
     let reports = tempfile::tempdir().expect("a folder");
     let address = echo::serve().to_string();
-    // It exits with 1 where a case failed; the expectations judge.
+    // It exits with 1 if a case failed. The expectations decide.
     let output = kosoku::command("fuzzingclient", reports.path(), &[], &address).output();
     let output = output.expect("kosoku runs");
     assert!(reports.path().join("index.json").exists(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -31,7 +31,7 @@ fn a_server_on_our_framing_behaves_as_the_cases_expect() {
 #[test]
 fn a_client_on_our_framing_behaves_as_the_cases_expect() {
     run_clients("client", &[], |address, target| {
-        // A case that ends the connection its own way is judged by the other side.
+        // A case that ends the connection differently is judged by the other side.
         let _ = echo::connect(address, target, |_| {});
     });
 }
@@ -47,7 +47,7 @@ fn the_client_conversation_by_io_uring_behaves_as_the_cases_expect() {
 }
 
 fn converse(poller: MakePoller) {
-    // It hears binary messages, but writes text only.
+    // It receives binary messages but sends only text.
     let binary = ["1.2.*", "9.2.*", "9.4.*", "9.6.*", "9.8.*"];
     run_clients("conversation", &binary, |address, target| {
         let mut config = Config::new(Transport::WebSocket);

@@ -1,5 +1,5 @@
-//! Bayeux clients of other people on the built-in server: CometD's for Java and JavaScript, of now
-//! and of 2017, and Faye's. What they hear and publish becomes a table of `BAYEUX.md`.
+//! Third-party Bayeux clients on the built-in server: CometD's for Java and JavaScript, current and from
+//! 2017, and Faye's. The results become a table of `BAYEUX.md`.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ const NEEDED: [&str; 4] = ["node", "npm packages", "javac", "cometd client"];
 const TRANSPORTS: [&str; 2] = ["long-polling", "websocket"];
 const COUNT: usize = 100;
 
-/// A client of npm: the name its program knows it by, the package.
+/// An npm client: its name in our program, and its package.
 const CLIENTS: [(&str, &str); 3] = [("cometd", "cometd"), ("cometd-3", "cometd-3"), ("faye", "faye")];
 
 #[test]
@@ -47,7 +47,7 @@ fn row(client: &str, transport: &str, heard: usize, published: Option<usize>) ->
     vec![client.to_owned(), transport.to_owned(), of(heard), published.map_or("–".to_owned(), of)]
 }
 
-/// A client of npm subscribes, and hears what is posted. Gives how much of it came, in order.
+/// An npm client subscribes and receives posted messages. Returns how many arrived in order.
 fn npm_hears(client: &str, transport: &str) -> usize {
     let server = Builtin::start();
     let url = server.url("/cometd");
@@ -57,7 +57,7 @@ fn npm_hears(client: &str, transport: &str) -> usize {
     let subscribed = line(&mut process);
     assert_eq!(subscribed, json!({ "subscribed": "/news", "transport": transport }), "{client}");
     let heard = hears(&server, &mut process);
-    assert_eq!(line(&mut process), json!({ "disconnected": true }), "{client}: its good-bye is answered");
+    assert_eq!(line(&mut process), json!({ "disconnected": true }), "{client}: its disconnect is answered");
     heard
 }
 
@@ -85,7 +85,7 @@ fn hears(server: &Builtin, process: &mut Process) -> usize {
     sent.iter().filter(heard).count()
 }
 
-/// A client of npm publishes, and a WebSocket that knows nothing of Bayeux hears it.
+/// An npm client publishes, and a plain WebSocket without Bayeux receives it.
 fn npm_publishes(client: &str, transport: &str) -> usize {
     let server = Builtin::start();
     let address: SocketAddr = server.address;
@@ -108,7 +108,7 @@ fn line(process: &mut Process) -> Value {
     serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"))
 }
 
-/// Name and version of a package, as `npm ci` installed it.
+/// Name and version of a package, as installed by `npm ci`.
 fn version(package: &str) -> String {
     let file = own("node/node_modules").join(package).join("package.json");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

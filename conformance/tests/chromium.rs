@@ -1,4 +1,4 @@
-//! A browser hears our server over every transport a browser has.
+//! A browser receives messages of our server over every transport that browsers support.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const TRANSPORTS: [&str; 4] = ["sse", "websocket", "stream", "long-poll"];
 
-/// Headless, alone, and without what a browser does for its user in the background.
+/// Headless, separate, and without background activity.
 const FLAGS: [&str; 12] = [
     "--headless",
     "--no-sandbox",
@@ -24,7 +24,7 @@ const FLAGS: [&str; 12] = [
     "--disable-sync",
     "--no-proxy-server",
     "--mute-audio",
-    // The page is a file, so the server is another origin, and the contract knows no CORS.
+    // The page is a file, so the server is another origin, and the contract does not support CORS.
     "--disable-web-security",
 ];
 
@@ -35,7 +35,7 @@ fn chromium_hears_every_message_over_every_transport() {
     }
     let server = Builtin::start();
     let sent = messages(60);
-    // The page says what it heard on a channel of the server that it tests.
+    // The page publishes its report on a channel of the tested server.
     let mut reports = Session::open(server.address, Config::new(Transport::Sse), "/sse?channel=report");
     assert_eq!(reports.hear(), Ok(Heard::Opened(200)));
 
@@ -48,7 +48,7 @@ fn chromium_hears_every_message_over_every_transport() {
     let _browser = Process::start(&mut command).with_children();
 
     for transport in TRANSPORTS {
-        // Of a long poll: held, so the answer with its first cursor has come and gone.
+        // A held long poll shows that the answer with its first cursor has already been sent.
         server.wait_for_subscribers(transport, 1);
     }
     for message in &sent {

@@ -1,4 +1,4 @@
-//! curl speaks to the built-in server: what its HTTP looks like to a program that knows HTTP.
+//! curl against the built-in server: an independent HTTP implementation.
 
 use std::process::Output;
 
@@ -58,7 +58,7 @@ fn a_publication_says_how_many_hear_it_and_is_refused_where_it_is_none() {
     let url = server.url("/publish?channel=a");
     let answer = document(&["--data-binary", "hello", &url]);
     assert_eq!((&answer["channel"], &answer["subscribers"]), (&json!("a"), &json!(0)));
-    // Chunked, and after a 100 Continue: two ways a body may come.
+    // Chunked, and after a 100 Continue: two ways to send a body.
     document(&["--header", "Transfer-Encoding: chunked", "--data-binary", "in chunks", &url]);
     document(&["--header", "Expect: 100-continue", "--data-binary", "after asking", &url]);
     assert_eq!(curl(&[&server.url("/poll?channel=a")]).1, "after asking");
@@ -136,7 +136,7 @@ fn a_long_poll_ends_in_a_message_or_in_a_document_that_says_it_timed_out() {
     let held_us = timed_out["held_us"].as_u64().expect("a time");
     assert!((300_000..2_000_000).contains(&held_us), "{timed_out}");
 
-    // With a cursor nothing is lost between two polls.
+    // With a cursor no message is lost between two polls.
     let first = http::get(server.address, "/long-poll?channel=news&since=");
     let cursor = first.header("pushmark-cursor").expect("a cursor").to_owned();
     server.publish("news", b"one");

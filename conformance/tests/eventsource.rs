@@ -1,5 +1,5 @@
-//! Event streams as browsers test them: our decoder against the standard's vectors, and the
-//! vectors against npm `eventsource-parser`, so that neither is right only by its own account.
+//! Event streams as browsers test them: our decoder against the standard's vectors, and the vectors against
+//! npm `eventsource-parser` as an independent check.
 
 use conformance::{own, tools};
 use pushmark_proto::client::{Client, Config, Event as Told, Request, Transport};
@@ -25,7 +25,7 @@ fn bytes(vector: &Value) -> Vec<u8> {
     }
 }
 
-/// What a stream says, as the vectors write it.
+/// The events of a stream, in the form of the vectors.
 #[derive(Debug, Default, PartialEq)]
 struct Said {
     /// Type, data, last event id.
@@ -51,7 +51,7 @@ impl Said {
     }
 }
 
-/// Feeds a stream in pieces of at most `size` bytes. Gives what was heard and the last id.
+/// Feeds a stream in pieces of at most `size` bytes. Returns the events and the last id.
 fn decode(stream: &[u8], size: usize) -> (Said, String) {
     let mut decoder = Decoder::default();
     let (mut said, mut name, mut data) = (Said::default(), Vec::new(), Vec::new());
@@ -135,7 +135,7 @@ fn eventsource_parser_hears_the_same() {
     if !tools::present(&["node", "npm packages"]) {
         return;
     }
-    // Where the parser itself departs from the standard.
+    // Deviations of the parser itself from the standard.
     let deviations = [(
         "newlines-cr",
         "keeps the last CR back until it knows that no LF follows, so the last event waits",

@@ -1,4 +1,4 @@
-//! nginx with Nchan, a push server of other people, heard by our conversations.
+//! nginx with Nchan, a third-party push server, as a target of our conversations.
 
 use std::net::SocketAddr;
 
@@ -40,7 +40,7 @@ impl Nchan {
         assert!(matches!(answer.status, 201 | 202), "{}: {}", answer.status, answer.text());
     }
 
-    /// Nchan tells of a channel once somebody has asked for it.
+    /// Nchan reports a channel only after the first request for it.
     fn wait_for_subscriber(&self, channel: &str) {
         wait::until("a subscriber", || {
             let answer = http::get(self.address, &format!("/pub?id={channel}"));
@@ -82,15 +82,15 @@ fn an_event_stream_of_nchan_is_heard_whole() {
 
 #[test]
 fn a_stream_of_nchan_is_heard_whole() {
-    // Nchan streams to those who say that they take chunks.
+    // Nchan streams to clients that accept chunks.
     lasting(Transport::Stream, "TE: chunked\r\n", "stream", |session, sent| {
         let all = sent.concat();
         let mut heard = String::new();
         while heard.len() < all.len() {
             heard += &session.message();
         }
-        // Nchan sets nothing between messages.
-        assert!(heard == all, "the stream is what was published, one after the other");
+        // Nchan puts no separator between messages.
+        assert!(heard == all, "the stream consists of the published messages");
     });
 }
 
@@ -116,7 +116,7 @@ fn an_event_stream_of_nchan_is_resumed_by_its_last_id() {
     }
 }
 
-/// Nchan's cursor is a pair: Last-Modified comes back as If-Modified-Since, the ETag beside it.
+/// Nchan's cursor is a pair: Last-Modified is returned as If-Modified-Since, together with the ETag.
 fn long_poll_config() -> Config {
     let mut config = Config::new(Transport::LongPoll);
     config.cursor = CursorSource::Header("Last-Modified".into());
@@ -146,7 +146,7 @@ fn long_polls_of_nchan_miss_nothing_between_two_answers() {
         poll(&mut session, "/sub?id=poll");
         nchan.wait_for_subscriber("poll");
         let sent = messages(60);
-        // All at once: most of them while the client is away.
+        // All at once, so that most arrive while the client is away.
         sent.iter().for_each(|message| nchan.publish("poll", message));
         for message in &sent {
             assert_eq!(&session.message(), message);

@@ -1,4 +1,4 @@
-//! Clients of npm (`eventsource`, `ws`) hear our server, and our conversation hears `ws` as a server.
+//! Clients of npm (`eventsource`, `ws`) against our server, and our conversation against `ws` as a server.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ fn line(process: &mut Process) -> Value {
     serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"))
 }
 
-/// Publishes to a client of npm and checks what it heard. Gives the ids it saw.
+/// Publishes to an npm client and checks its messages. Returns the ids it received.
 fn hears_all(client: &str, server: &Builtin, url: &str) -> Vec<Value> {
     let mut process = Process::start(tools::node("hear.mjs").args([client, url]));
     let open = line(&mut process);
@@ -51,7 +51,7 @@ fn ws_hears_every_message_in_order() {
     let server = Builtin::start();
     let url = server.url("/ws?channel=news").replacen("http", "ws", 1);
     let heard = hears_all("ws", &server, &url);
-    assert!(heard.iter().all(|heard| heard["binary"] == false), "text comes as text");
+    assert!(heard.iter().all(|heard| heard["binary"] == false), "text arrives as text");
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn our_conversation_hears_ws_whole_and_in_fragments() {
         for message in &sent {
             assert_eq!(&session.message(), message);
         }
-        assert_eq!(session.hear(), Ok(Heard::Message(vec![0, 255, 254])), "binary comes as it is");
-        // The pings stood between fragments; `ws` tells of each pong with the payload it sent.
+        assert_eq!(session.hear(), Ok(Heard::Message(vec![0, 255, 254])), "binary arrives unchanged");
+        // The pings were between fragments. `ws` reports each pong with its payload.
         for number in (0..30).skip(2).step_by(3) {
             assert_eq!(line(&mut server), json!({ "pong": format!("ping {number}") }));
         }
@@ -116,7 +116,7 @@ fn our_conversation_hears_ws_whole_and_in_fragments() {
         assert_eq!(line(&mut server), json!({ "message": "bye", "binary": false }));
         assert_eq!(session.hear(), Ok(Heard::Closed(Some(1001))));
         drop(session);
-        assert_eq!(line(&mut server), json!({ "close": 1001 }), "the Close was answered in kind");
+        assert_eq!(line(&mut server), json!({ "close": 1001 }), "the Close was answered with its code");
     }
 }
 
@@ -132,7 +132,7 @@ fn our_close_is_answered_by_ws() {
     let mut session = Session::open(address, Config::new(Transport::WebSocket), "/");
     assert_eq!(session.hear(), Ok(Heard::Opened(101)));
     session.write_close(4000);
-    // The three bytes that `ws` sends everyone may come first.
+    // The three bytes that `ws` sends to every client may arrive first.
     let code = wait::until("the answer to our Close", || match session.hear() {
         Ok(Heard::Closed(code)) => Some(code),
         Ok(_) => None,

@@ -13,7 +13,7 @@ pub(crate) fn has(given: &[String], argument: &str) -> bool {
     given.iter().any(|given| given == argument)
 }
 
-/// `: is it NAME?` where one is near enough to be meant.
+/// `: is it NAME?` if a name is near enough to be meant.
 pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
     let near = |known: &'k str| (strsim::damerau_levenshtein(word, known), known);
     match known.map(near).min() {

@@ -10,7 +10,7 @@ const STEPS: [Step; 6] = [
     ("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
     ("tidy", || tidy::run(&[])),
     ("lints", lints),
-    ("test", || test::run(&[])),
+    ("test", || test::run(&["--install".to_owned()])),
     ("instructions", || instructions::run(&[])),
     ("docs", docs),
 ];
@@ -37,12 +37,12 @@ pub(crate) fn run(given: &[String]) -> anyhow::Result<()> {
 }
 
 fn lints() -> anyhow::Result<()> {
-    let arguments = ["clippy", "--release", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    let arguments = ["clippy", shell::PROFILE, "--workspace", "--all-targets", "--", "--deny", "warnings"];
     shell::run(shell::cargo(&arguments))
 }
 
 fn docs() -> anyhow::Result<()> {
-    let mut command = shell::cargo(&["doc", "--release", "--workspace", "--no-deps"]);
+    let mut command = shell::cargo(&["doc", shell::PROFILE, "--workspace", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "--deny warnings");
     shell::run(command)
 }

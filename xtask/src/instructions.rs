@@ -12,12 +12,12 @@ use crate::{arguments, shell, tools};
 /// Messages of the first count; the second has twice as many.
 const MESSAGES: u64 = 2000;
 
-/// How far from what is written down a count may lie, in percent.
+/// How far a count may differ from the recorded one, in percent.
 const TOLERANCE_PERCENT: u64 = 3;
 
 const HEADER: &str = "\
 # Instructions a message, in release, counted by callgrind on x86-64 with AVX2.
-# `cargo xtask instructions` fails beyond 3 %; `--bless` writes this file anew. Say why in the commit.
+# `cargo xtask instructions` fails beyond 3 %; `--bless` writes this file again. Say why in the commit.
 ";
 
 /// Counts, and compares or writes down.
@@ -58,10 +58,11 @@ fn impossible() -> Option<&'static str> {
 }
 
 fn build() -> anyhow::Result<PathBuf> {
-    // As `test` builds it: of one package alone, dependencies would be compiled again with
-    // the fewer features that it needs.
-    shell::run(shell::cargo(&["build", "--release", "--quiet", "--workspace", "--bin", "instructions"]))?;
-    Ok(shell::target().join("release/instructions"))
+    // As `test` builds it: of one package alone, or without a test beside it, dependencies would be
+    // compiled again with the fewer features that are needed then.
+    let wanted = ["--workspace", "--bin", "instructions", "--test", "corpus"];
+    shell::run(shell::cargo(&[&["build", shell::PROFILE, "--quiet"], &wanted[..]].concat()))?;
+    Ok(shell::target().join("checked/instructions"))
 }
 
 fn count_all(program: &Path) -> anyhow::Result<BTreeMap<String, u64>> {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-/// A chore: what is typed, what it does.
+/// A chore: its command, what it does.
 struct Chore {
     name: &'static str,
     arguments: &'static str,
@@ -29,7 +29,7 @@ const CHORES: [Chore; 10] = [
     Chore {
         name: "test",
         arguments: "[--install] [--all]",
-        about: "run every test; --install, or CI=true, first gets what they borrow; --all checks every server",
+        about: "run every test; --install, or CI=true, first gets what they borrow; --all adds what takes hours",
         run: test::run,
     },
     Chore { name: "tidy", arguments: "", about: "check the rules of the tree", run: tidy::run },
@@ -71,8 +71,8 @@ const CHORES: [Chore; 10] = [
     },
     Chore {
         name: "aa",
-        arguments: "DIR",
-        about: "compare the built-in server with itself, twenty times: how many pairs differ",
+        arguments: "DIR [PAIRS] [--dev]",
+        about: "the built-in server against itself on a host made to drift: how many pairs differ",
         run: aa::run,
     },
     Chore { name: "help", arguments: "", about: "say this", run: help },

@@ -1,6 +1,6 @@
 //! `cargo xtask record SUITE_DIR record/<date>-<machine>/<suite>`: the part of a suite's folder that
 //! is kept in the repository. It holds what a report needs and no bulk, and names no folder of the
-//! machine it ran on. Called again as cases come in, it adds what is new.
+//! machine it ran on. Called again after more cases, it adds the new ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,7 +77,7 @@ fn keep(from: &Path, to: &Path) -> anyhow::Result<Done> {
     Ok(done)
 }
 
-/// The text of a suite without what is said about it and drawn of it: that may be mended.
+/// The text of a suite without its descriptions and figures: these may be corrected later.
 fn measured(suite: &Value) -> toml::Table {
     let mut table: toml::Table =
         suite["text"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
@@ -113,7 +113,7 @@ fn json(path: &Path) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(|| path.display().to_string())
 }
 
-/// Folders of this machine, and what stands for them.
+/// Folders of this machine, and their replacements.
 struct Names(Vec<(String, String)>);
 
 impl Names {
@@ -136,7 +136,7 @@ impl Names {
         Names(names)
     }
 
-    /// A value that names none of them, all the way down.
+    /// Replaces these folders in the value, at every depth.
     fn without(&self, value: Value) -> Value {
         match value {
             Value::String(text) => {

@@ -1,10 +1,13 @@
-//! Running other programs, and where things lie.
+//! Running other programs, and the paths of the workspace.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
+
+/// The profile of tests, lints and documents: one for all, so that dependencies are compiled once.
+pub(crate) const PROFILE: &str = "--profile=checked";
 
 /// The root of the tree.
 pub(crate) fn root() -> PathBuf {
@@ -26,7 +29,16 @@ pub(crate) fn command<A: AsRef<OsStr>>(words: &[A]) -> Command {
 /// The cargo that runs us.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    command(&[&[&cargo[..]], arguments].concat())
+    let mut command = command(&[&[&cargo[..]], arguments].concat());
+    // What the cargo that runs us says of this package: build scripts of dependencies look at it, and
+    // all that stands on them would be compiled again whenever somebody calls cargo without us.
+    for (name, _) in std::env::vars_os() {
+        let told = name.to_string_lossy();
+        if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Runs it to its end, its output shown.

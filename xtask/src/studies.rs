@@ -1,9 +1,9 @@
 //! `cargo xtask studies`: writes `docs/studies` from `suites/` and `record/`. The pages are made by
-//! the tool's own report, and a test of it keeps them fresh: here that test is told to write.
+//! the tool's own report, and a test of it keeps them fresh: here that test writes them.
 
 use crate::{arguments, shell};
 
-/// Writes the pages anew.
+/// Writes the pages again.
 pub(crate) fn run(given: &[String]) -> anyhow::Result<()> {
     arguments::only(given, &[])?;
     let mut command = shell::cargo(&["test", "--quiet", "-p", "pushmark", "--test", "study_pages"]);

@@ -1,4 +1,4 @@
-//! What the tests borrow from outside (`conformance/tools.toml`): what is missing, and getting it.
+//! The foreign tools that the tests need (`conformance/tools.toml`): finds and installs missing ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ struct Tool {
 /// How one sees that it is there.
 #[derive(Debug)]
 enum Seen {
-    /// In PATH, or where Debian keeps daemons.
+    /// In PATH, or in Debian's folders for daemons.
     Program(String),
     File(String),
     Probe(Vec<String>),
 }
 
-/// Where it comes from.
+/// Its source.
 #[derive(Debug)]
 enum Source {
     Apt(Vec<String>),
@@ -42,6 +42,9 @@ pub(crate) fn ready(install: bool) -> anyhow::Result<()> {
 pub(crate) fn ready_of(table: &str, install: bool) -> anyhow::Result<()> {
     let tools = read(&shell::root().join(table))?;
     if install {
+        for tool in tools.iter().filter(|tool| !tool.is_there()) {
+            println!("installing: {:<14} {}", tool.name, tool.source.line());
+        }
         install_packages(&tools)?;
         for command in tools.iter().flat_map(|tool| tool.source.commands()) {
             shell::run(shell::command(command))?;

@@ -17,7 +17,7 @@ const IDLE_SECONDS: u64 = 10;
 /// Deliveries a second to a thousand clients, step by step.
 pub(super) const LADDER: [u64; 6] = [10_000, 20_000, 30_000, 50_000, 75_000, 100_000];
 const LADDER_CLIENTS: u64 = 1_000;
-/// Of events, where no ratio is to be reached: the fewest that give an interval.
+/// Rounds of events, for which no ratio is required: the fewest that give an interval.
 const SSE_ROUNDS_MAX: usize = 6;
 
 /// A question, and how often.

@@ -18,17 +18,17 @@ use crate::run::{self, Common};
 use crate::server::Server;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The server publishes to ours so long before the window.
+/// How long before the window the server begins to publish to pushmark.
 const SETTLE_NS: u64 = 2 * SECOND_NS;
-/// What is handled so long after the window's end is not the work of the window.
+/// A message handled later than this after the window's end is not counted as the window's work.
 const LATE_NS: u64 = SECOND_NS / 2;
 /// What was due in the window is handled within this, or not counted.
 const TAIL_NS: u64 = 2 * SECOND_NS;
-/// What is still in sockets so long after the last message was not on its way to be read.
+/// Data still in sockets this long after the last message counts as unread.
 const UNREAD_AFTER_NS: u64 = SECOND_NS / 10;
 /// After its own end a tool that does not go is ended.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks at a crowd that comes.
+/// Between two polls of a crowd that connects.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Connections that ours is asked to begin a second.
 pub(super) const OURS_PER_S: f64 = 10_000.0;
@@ -40,7 +40,7 @@ const SIZE: u64 = 128;
 pub(super) struct Cell {
     pub(super) transport: Transport,
     pub(super) clients: u64,
-    /// Between two publications, all hear each.
+    /// Between two publications; every client receives each.
     pub(super) interval_us: u64,
     pub(super) seconds: u64,
 }
@@ -85,7 +85,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Of what it handled in time; infinite where that is nothing.
+    /// Of what it handled in time; infinite if it handled nothing.
     pub(super) fn cpu_s_per_million(&self) -> f64 {
         self.cpu_ns as f64 / self.in_time as f64 / 1e3
     }
@@ -108,7 +108,7 @@ impl Cell {
         self.clients as f64 * 1e6 / self.interval_us as f64
     }
 
-    /// One event in the window, or none.
+    /// One event in the window, or no event.
     fn is_idle(&self) -> bool {
         self.interval_us >= self.seconds * 1_000_000
     }
@@ -150,7 +150,7 @@ impl Cell {
         })
     }
 
-    /// A tool. With `patience` it has so many times as long to connect.
+    /// A tool. `patience` multiplies its time to connect.
     pub(super) fn of_tool(&self, tool: &Tool, common: &Common, patience: u64) -> anyhow::Result<Seen> {
         let log = tempfile::NamedTempFile::new()?;
         let server = Server::start(&common.pushmark()?, common.server_cpu(), Some(log.path()), 0)?;
@@ -241,7 +241,7 @@ impl Cell {
 
 /// How a tool's crowd came.
 struct Crowd {
-    /// Connections a second from the first seen to the last; absent where all came between two looks.
+    /// Connections a second from the first seen to the last; absent if all connected between two polls.
     per_s: Option<f64>,
     /// What the tool had used by then.
     cpu_ns: u64,

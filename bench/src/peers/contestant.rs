@@ -11,7 +11,7 @@ use crate::run::Common;
 
 /// Whose cost all others are divided by.
 pub(super) const PUSHMARK: &str = "pushmark";
-/// And that of the same where arrivals gather.
+/// The same with `--batch`.
 pub(super) const BATCHED: &str = "pushmark --batch 1ms";
 
 /// One that does the work.
@@ -88,7 +88,7 @@ impl Contestant {
         }
     }
 
-    /// With `patience` a tool has so many times as long to connect.
+    /// `patience` multiplies a tool's time to connect.
     pub(super) fn measure(&self, cell: Cell, common: &Common, patience: u64) -> anyhow::Result<Seen> {
         match self {
             Contestant::Ours(ours) => cell.of_ours(ours, common),

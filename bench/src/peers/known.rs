@@ -1,4 +1,4 @@
-//! Tools of known conduct (`examples/pretend.rs`): what is said of them has to be what they did.
+//! Tools of known behaviour (`examples/pretend.rs`): the reported figures must match what they did.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,18 +1,18 @@
 //! Other load tools on the same work: a server on one core, a tool on the other, in turn.
 //!
-//! Every tool does what a user of it would write (`bench/peers/`): it connects, hears, and times a
-//! message by its stamp where it can. Schedules are absolute and told beforehand: the crowd has until
+//! Every tool does what a user of it would write (`bench/peers/`): it connects, receives, and times a
+//! message by its stamp if it can. Schedules are absolute and announced beforehand: the crowd has until
 //! a known instant to connect, and only publications due in the window count.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `asked.rs` | the questions, in order |
-//! | `contestant.rs`, `tool.rs` | who is measured: ours, and the tools: how each is started, what it lacks |
+//! | `contestant.rs`, `tool.rs` | pushmark and the tools: how each is started, what it lacks |
 //! | `cell.rs`, `running.rs` | one measurement; a tool that runs |
 //! | `tree.rs` | what a tree of processes has used; what lies unread in its sockets |
 //! | `truth.rs` | the server's own log of the same window |
 //! | `rows.rs` | what was measured, as a file that a later call goes on with |
-//! | `tables.rs`, `chart.rs` | what is printed and drawn from it |
+//! | `tables.rs`, `chart.rs` | the printed tables and the chart |
 //! | `known.rs` | tests: tools of known conduct |
 
 mod asked;
@@ -84,13 +84,14 @@ pub(crate) fn run(args: &Args, common: &Common) -> anyhow::Result<bool> {
     limits::raise_open_files()?;
     let machine = Machine::here();
     let folder = args.out.clone().map_or_else(|| folder(machine.cpus), Ok)?;
+    let source = format!("commit {} · {}", machine.commit, machine.hardware());
     let mut rows = Rows::open(folder.join("peers.json"), machine, machine::sources(), args.again)?;
     for one in &asked {
         match one.question {
             Question::Ceiling => climb(one, &contestants, &mut rows, common)?,
             _ => take_turns(one, &contestants, &mut rows, common)?,
         }
-        rows::write(&rows.beside("peers.svg"), &chart::draw(rows.all()))?;
+        rows::write(&rows.beside("peers.svg"), &chart::draw(rows.all(), &source))?;
     }
     let mut reached = true;
     for table in tables::all(rows.all(), &contestants) {

@@ -1,4 +1,4 @@
-//! The rows of a measurement as a file, written anew after each: what is in it is not measured again.
+//! The rows of a measurement as a file, rewritten after each row: a row in it is not measured again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const SCHEMA: &str = "pushmark.peers/1";
 pub(super) enum Question {
     /// What a delivery costs.
     FanOut,
-    /// What an idle client costs, and how fast a crowd comes.
+    /// What an idle client costs, and how fast a crowd connects.
     Idle,
     /// The highest rate one core keeps up with.
     Ceiling,
@@ -33,7 +33,7 @@ pub(super) struct Row {
     pub(super) tool: String,
     /// From 0; at a ceiling the attempt.
     pub(super) round: usize,
-    /// Absent where it failed.
+    /// Absent if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seen: Option<Seen>,
     /// Why it failed.
@@ -71,7 +71,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Those of a file; none where there is no such file, or where all is to be measured again.
+    /// Reads the rows of a file; empty if the file does not exist, or if everything is measured again.
     ///
     /// # Errors
     /// A file of other sources or of another machine: figures of two do not mix.
@@ -90,7 +90,7 @@ impl Rows {
                 let (was, is) = (place(&there.sources, &there.machine), place(&sources, &machine));
                 ensure!(
                     was == is,
-                    "{shown} was measured on {was}, this is {is}: --again begins anew, --out takes another folder"
+                    "{shown} was measured on {was}, this is {is}: --again starts over, --out takes another folder"
                 );
                 // What failed is tried again.
                 there.rows.into_iter().filter(|row| row.seen.is_some()).collect()

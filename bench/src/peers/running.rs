@@ -13,7 +13,7 @@ use crate::server::spawn_on;
 
 /// Between being asked to end and being made to.
 const GRACE: Duration = Duration::from_secs(2);
-/// Of a complaint, so much is shown.
+/// How much of an error message is shown.
 const COMPLAINT_MAX: usize = 400;
 
 /// The line that a script ends with.
@@ -68,7 +68,7 @@ impl Running {
         }
     }
 
-    /// The end of what it complained of, after a colon; nothing where it did not.
+    /// The end of its error messages, after a colon; empty if it wrote no error.
     pub(super) fn complaint(&self) -> String {
         let text = text_of(&self.complaints);
         let text = text.trim();
@@ -85,7 +85,7 @@ impl Running {
         let _ = self.child.wait();
     }
 
-    /// Nobody where it has gone: its number may be another's by now.
+    /// Sends nothing if the process has gone: its number may belong to another process by now.
     fn tell(&mut self, signal: Signal) {
         if matches!(self.child.try_wait(), Ok(None)) {
             tree::tell(self.id(), signal);

@@ -9,7 +9,7 @@ use super::rows::{Question, Row};
 use crate::median::{Median, median};
 use crate::table::Table;
 
-/// A delivery has to cost a tool at least so many times what it costs us.
+/// A delivery must cost a tool at least this many times what it costs pushmark.
 const TIMES: [(&str, f64); 6] =
     [("k6", 8.0), ("Locust", 8.0), ("Tsung", 4.0), ("Gatling", 3.0), ("Artillery", 3.0), ("wrk", 1.0)];
 const MIB: f64 = 1_048_576.0;

@@ -18,23 +18,23 @@ pub(super) struct Tool {
     pub(super) connects_per_s: u64,
     /// Until its first client.
     pub(super) starts_in_s: u64,
-    /// It hears for so long before the window: a virtual machine compiles what it finds busy.
+    /// How long it receives before the window: a virtual machine compiles busy code.
     pub(super) settles_s: u64,
-    /// Whether its script can count what it hears.
+    /// Whether its script can count what it receives.
     pub(super) counts: bool,
     pub(super) command: fn(&Work) -> Command,
     /// What it cannot be asked, and why.
     pub(super) lacks: &'static [(Transport, &'static str)],
 }
 
-/// What a script is told, in its environment.
+/// The environment variables of a script.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) transport: Transport,
     /// Of one client.
     pub(super) url: String,
     pub(super) clients: u64,
-    /// It ends by itself after so long.
+    /// It ends by itself after this time.
     pub(super) hold_ms: u64,
     /// Due from one instant until another, monotonic µs: what counts.
     pub(super) window_us: (u64, u64),
@@ -161,7 +161,7 @@ pub(super) static TOOLS: [Tool; 6] = [
         },
         lacks: &[
             (Transport::WebSocket, "it speaks requests and answers alone"),
-            (Transport::Sse, "an answer that does not end is none to it"),
+            (Transport::Sse, "it does not support an answer without end"),
         ],
     },
 ];

@@ -10,7 +10,7 @@ pub(super) struct Truth {
     pub(super) publications: u64,
     /// Deliveries written.
     pub(super) written: u64,
-    /// Median and 99th percentile of write − due, ms; absent where nothing was written.
+    /// Median and 99th percentile of write − due, ms; absent if nothing was written.
     pub(super) delay_ms: Option<(f64, f64)>,
 }
 

@@ -1,7 +1,7 @@
-//! Runs one machine over N messages, for callgrind to count. `cargo xtask instructions` runs it
-//! with N and 2 N and takes the difference, so that what happens once does not count.
+//! Runs one machine over N messages, so that callgrind can count its instructions. `cargo xtask instructions`
+//! runs it with N and with 2 N and takes the difference, which removes the one-time cost.
 //!
-//! A message is 128 bytes with its stamp, read whole: the usual case of the driver.
+//! A message is 128 bytes including its stamp and arrives in one read: the usual case of the driver.
 
 use std::hint::black_box;
 
@@ -12,7 +12,7 @@ use pushmark_proto::http1::{RequestHead, write};
 use pushmark_proto::sse;
 use pushmark_proto::websocket::{Decoder, Opcode, Role, encode};
 
-/// Name, and what runs it so many times.
+/// A machine's name, and the function that runs it a given number of times.
 type Machine = (&'static str, fn(u64));
 
 const MACHINES: [Machine; 11] = [
@@ -85,7 +85,7 @@ fn pull(client: &mut Client, config: &Config, bytes: &[u8], scratch: &mut [u8], 
     while let Some(event) = client.handle_input(config, &mut input, out).expect("a valid message") {
         black_box(event);
     }
-    assert!(input.is_empty(), "a whole message leaves nothing");
+    assert!(input.is_empty(), "a whole message is consumed");
 }
 
 fn lasting(count: u64, transport: Transport, content_type: &str, message: &[u8]) {
@@ -102,7 +102,7 @@ fn lasting(count: u64, transport: Transport, content_type: &str, message: &[u8])
 }
 
 fn client_websocket(count: u64) {
-    // The conversation wants an answer to its key; the decoder is what runs for each message.
+    // A full conversation would need a response to its key. Only the decoder runs for each message.
     let mut decoder = Decoder::new(Role::Client, 1 << 20);
     let mut frame = Vec::new();
     encode::frame(&mut frame, Opcode::Text, &payload(), None);
@@ -140,7 +140,7 @@ fn polling(count: u64, transport: Transport, answer: &str) {
     }
 }
 
-/// A connect, and the event that comes with its reply.
+/// A connect, and the event that arrives with its reply.
 fn client_bayeux(count: u64) {
     let config = Config::new(Transport::Bayeux);
     let mut client = Client::new(&config, 1);

@@ -1,88 +1,48 @@
-//! What became of every intended delivery.
+//! The fate of every intended delivery.
 //!
-//! Each (subscription, publication) gets a provisional fate at the publication's due instant:
-//! expected if the subscription stood, excused if that was in doubt, unserved if it did not.
-//! A receipt settles it as delivered or late, and takes the provisional fate back. What is
-//! left expected at the end and was not overtaken is missing: intended minus all the rest, so
-//! the sum always holds.
+//! Each (subscription, publication) gets a provisional fate at the publication's due instant: expected if the
+//! subscription was established, excused if that was in doubt, unserved if it was not. A receipt settles the
+//! delivery as delivered or late, and takes the provisional fate back. Deliveries that are left as expected
+//! at the end and were not overtaken are missing: missing is intended minus all other fates, so the sum
+//! always holds.
 //!
-//! The sum: one delivery costs a search among K channels, two tests of bits, three histogram
-//! records of about 5 ns and one line of the ledger; a subscription costs 56 bytes for the
-//! whole run, however long.
+//! The cost: one delivery needs a search among K channels, two comparisons if it is the next in order, three
+//! histogram records of about 5 ns, one step of a median and one line of the ledger. A subscription needs 56
+//! bytes for the whole run while it receives everything in order, however long the run is. A subscription
+//! with gaps needs a box of some 100 bytes and 12 bytes for each gap (`unsettled`).
+
+mod heat;
+mod median;
+mod subscription;
+mod unsettled;
 
 use pushmark_model::plan::ArmPlan;
-use pushmark_model::record::{Record, heat_row};
+use pushmark_model::record::{Clients, Lacking, Record, heat_row, sketch_bin};
 use pushmark_model::stamp::Stamp;
 use pushmark_model::transport::Transport;
 use pushmark_net::{Nanos, prefetch};
 
 use crate::ledger::Ledger;
 
-/// Sequences that can be told apart below the highest seen.
-pub(crate) const WINDOW: u32 = 64;
+use heat::HeatRing;
+use median::Median;
+use subscription::{Books, Channel, OPEN, Settled, Subscription, Terms};
 
-/// No sequence yet, or an end not yet known.
-const OPEN: u32 = u32::MAX;
+/// Gaps are remembered for at least this many sequences behind the newest.
+const REMEMBERED_MIN: u32 = 1_024;
+/// They are remembered for at least this many publication deadlines, too.
+const REMEMBERED_DEADLINES: f64 = 2.0;
 
-/// Whether a subscription stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// It does not.
-    Down,
-    /// Asked for, not yet known to stand.
-    Doubt,
-    /// It does.
-    Live,
-}
-
-/// One client's wish to hear one channel.
-#[derive(Clone, Debug)]
-struct Subscription {
-    channel: u32,
-    /// One above the highest sequence seen.
-    top: u32,
-    /// Bit n: sequence top − 1 − n was seen.
-    seen: u64,
-    /// The latest absence: sequences due in [from, to) were counted unserved.
-    down: (u32, u32),
-    /// The latest doubt: sequences due in it were counted excused.
-    doubt: (u32, u32),
-    /// Sequences above `top` of absences and doubts before those two: already counted.
-    absent_before: u32,
-    standing: Standing,
-    /// Due instant of the newest state held; 0: none.
-    held_due_ns: Nanos,
-}
-
-impl Subscription {
-    /// An absence or doubt makes room for a newer one: what of it lies ahead is kept as a number.
-    fn forget(&mut self, absence: (u32, u32), channel: &Channel) {
-        self.absent_before += overlap((absence.0.max(self.top), absence.1), channel.measure) as u32;
-    }
-}
-
-/// What the shard knows of a channel.
-#[derive(Clone, Debug)]
-struct Channel {
-    /// Publications due so far: the next sequence.
-    due: u32,
-    /// Sequences of the measure phase: [from, to).
-    measure: (u32, u32),
-    planned: u32,
-    live: u32,
-    doubt: u32,
-}
-
-/// How a stamp was taken.
+/// How a stamp was classified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receipt {
-    /// First time on this subscription.
+    /// Received for the first time on this subscription.
     New,
     /// Seen before.
     Again,
-    /// Too far below the highest to tell which.
+    /// Too far below the highest sequence to tell whether it is new.
     Beyond,
-    /// Not ours, or not subscribed.
+    /// Of another run, or of a channel without a subscription.
     Foreign,
 }
 
@@ -99,10 +59,9 @@ pub(crate) struct Accounting {
     deadline_ns: Nanos,
     /// Absolute bounds of the measure phase.
     measure_ns: (Nanos, Nanos),
-    superseding: bool,
+    terms: Terms,
     polled: bool,
-    deaf: bool,
-    /// When what was received last was due, if it is measured.
+    /// When the publication received last was due, if it is measured.
     pub(crate) newest_due_ns: Option<Nanos>,
     heat: Box<HeatRing>,
 }
@@ -114,7 +73,7 @@ impl Accounting {
             Some(_) => 1,
             None => arm.subscriptions.per_connection.min(arm.subscriptions.channels) as usize,
         };
-        let empty = Channel { due: 0, measure: (OPEN, 0), planned: 0, live: 0, doubt: 0 };
+        let empty = Channel { due: 0, measure: (OPEN, 0), first_due_ns: 0, planned: 0, live: 0, doubt: 0 };
         let mut channels = vec![empty; arm.subscriptions.channels as usize];
         let mut subscriptions = Vec::with_capacity(connections.len() * per_connection);
         for &connection in connections {
@@ -122,19 +81,12 @@ impl Accounting {
             debug_assert_eq!(of.len(), per_connection);
             for channel in of {
                 channels[channel as usize].planned += 1;
-                subscriptions.push(Subscription {
-                    channel,
-                    top: 0,
-                    seen: 0,
-                    down: (0, OPEN),
-                    doubt: (0, 0),
-                    absent_before: 0,
-                    standing: Standing::Down,
-                    held_due_ns: 0,
-                });
+                subscriptions.push(Subscription::new(channel));
             }
         }
         let polled = arm.transport == Transport::Poll;
+        let interval_ns = arm.publisher.as_ref().map_or(f64::INFINITY, |p| p.interval_ns.max(1.0));
+        let remembered = (REMEMBERED_DEADLINES * arm.deadline_ns as f64 / interval_ns) as u32;
         let no_cursor = arm.subscribe.cursor == pushmark_model::plan::Cursor::None;
         Accounting {
             record: Box::default(),
@@ -145,20 +97,25 @@ impl Accounting {
             nonce: arm.nonce,
             deadline_ns: arm.deadline_ns,
             measure_ns: (start_ns + arm.phases.measure_start_ns(), start_ns + arm.phases.measure_end_ns()),
-            superseding: (polled && !arm.subscribe.resumes) || arm.latest_value,
+            terms: Terms {
+                superseding: (polled && !arm.subscribe.resumes) || arm.latest_value,
+                deaf: arm.transport == Transport::LongPoll && no_cursor,
+                remembered: remembered.clamp(REMEMBERED_MIN, OPEN / 2),
+                spans: 0,
+            },
             polled,
-            deaf: arm.transport == Transport::LongPoll && no_cursor,
             newest_due_ns: None,
             heat: Box::default(),
         }
     }
 
-    /// The measure phase has other bounds; both lie ahead of what was due so far, or are unchanged.
+    /// Changes the bounds of the measure phase. Both bounds are later than everything due so far, or
+    /// unchanged.
     pub(crate) fn measures(&mut self, measure_ns: (Nanos, Nanos)) {
         self.measure_ns = measure_ns;
     }
 
-    /// Whether an instant is counted.
+    /// Whether an instant lies in the measure phase.
     pub(crate) fn in_measure(&self, instant_ns: Nanos) -> bool {
         (self.measure_ns.0..self.measure_ns.1).contains(&instant_ns)
     }
@@ -173,27 +130,31 @@ impl Accounting {
         &self.subscriptions[first..first + self.per_connection]
     }
 
-    /// What this connection hears is accounted for next.
+    /// Prefetches the accounts of this connection, which are used next.
     pub(crate) fn expect(&self, connection: u32) {
         if let Some(first) = self.subscriptions.get(connection as usize * self.per_connection) {
             prefetch(first);
         }
     }
 
-    /// A publication is due: every subscription gets its provisional fate.
+    /// Gives every subscription its provisional fate for a publication that is due.
     pub(crate) fn publication_due(&mut self, channel: u32, sequence: u64, due_ns: Nanos) {
         let measured = self.in_measure(due_ns);
         let state = &mut self.channels[channel as usize];
-        state.due = sequence as u32 + 1;
+        let sequence = sequence as u32;
+        state.due = sequence + 1;
         if !measured || state.planned == 0 {
             return;
         }
-        state.measure = (state.measure.0.min(sequence as u32), sequence as u32 + 1);
+        if state.measure.0 == OPEN {
+            state.first_due_ns = due_ns;
+        }
+        state.measure = (state.measure.0.min(sequence), sequence + 1);
         let counts = &mut self.record.counts;
         counts.intended += u64::from(state.planned);
         counts.unserved += i64::from(state.planned - state.live - state.doubt);
         counts.excused += i64::from(state.doubt);
-        self.ledger.open(channel, sequence as u32, due_ns, state.planned, state.live, &mut self.record);
+        self.ledger.open(channel, sequence, due_ns, state.planned, state.live, &mut self.record);
     }
 
     /// Ends the observation of publications whose deadline has passed.
@@ -203,82 +164,40 @@ impl Accounting {
 
     /// The connection asked; until it is known to be subscribed, its deliveries are in doubt.
     pub(crate) fn subscription_asked(&mut self, connection: u32) {
-        self.each_subscription(connection, |subscription, channel, _| {
-            if subscription.standing == Standing::Down {
-                subscription.standing = Standing::Doubt;
-                subscription.down.1 = channel.due;
-                subscription.forget(subscription.doubt, channel);
-                subscription.doubt = (channel.due, OPEN);
-                channel.doubt += 1;
-            }
-        });
+        self.each_subscription(connection, |subscription, channel, _| subscription.asked(channel));
     }
 
-    /// The subscription stands. `last_of` is what the target acknowledged of a channel: the
-    /// last sequence before the subscription (`Some(None)`: none yet), so nothing stays in doubt.
+    /// The subscription is established. `last_of` is what the target acknowledged for a channel: the last
+    /// sequence before the subscription (`Some(None)`: none yet), so nothing stays in doubt.
     pub(crate) fn subscription_stands(
         &mut self,
         connection: u32,
         last_of: impl Fn(u32) -> Option<Option<u64>>,
     ) {
-        self.each_subscription(connection, |subscription, channel, record| {
-            let doubted = match subscription.standing {
-                Standing::Live => return,
-                Standing::Doubt => {
-                    channel.doubt -= 1;
-                    subscription.doubt.1 = channel.due;
-                    subscription.doubt
-                }
-                Standing::Down => {
-                    subscription.down.1 = channel.due;
-                    (0, 0)
-                }
-            };
-            subscription.standing = Standing::Live;
-            channel.live += 1;
-            if let Some(last) = last_of(subscription.channel) {
-                // Absent before `first`, owed from it on: no doubt is left.
-                let first = last.map_or(0, |l| l as u32 + 1);
-                let absent = subscription.down;
-                record.counts.excused -= overlap(doubted, channel.measure);
-                record.counts.unserved += overlap((doubted.0, doubted.1.min(first)), channel.measure);
-                record.counts.unserved -= overlap((absent.0.max(first), absent.1), channel.measure);
-                subscription.down = (absent.0, absent.1.max(doubted.1).min(first).max(absent.0));
-                subscription.doubt = (0, 0);
-            }
+        self.each_subscription(connection, |subscription, channel, books| {
+            subscription.stands(last_of(subscription.channel), channel, books);
         });
     }
 
-    /// The connection was lost: what is due from now on is unserved.
+    /// The connection was lost: publications due from now on are unserved.
     pub(crate) fn subscription_lost(&mut self, connection: u32) {
-        self.each_subscription(connection, |subscription, channel, _| {
-            match subscription.standing {
-                Standing::Down => return,
-                Standing::Doubt => {
-                    channel.doubt -= 1;
-                    subscription.doubt.1 = channel.due;
-                }
-                Standing::Live => channel.live -= 1,
-            }
-            subscription.standing = Standing::Down;
-            subscription.forget(subscription.down, channel);
-            subscription.down = (channel.due, OPEN);
-        });
+        self.each_subscription(connection, |subscription, channel, books| subscription.lost(channel, books));
     }
 
     fn each_subscription(
         &mut self,
         connection: u32,
-        mut change: impl FnMut(&mut Subscription, &mut Channel, &mut Record),
+        mut change: impl FnMut(&mut Subscription, &mut Channel, &mut Books<'_>),
     ) {
         let first = connection as usize * self.per_connection;
+        let mut books = Books { record: &mut self.record, ledger: &mut self.ledger, terms: &self.terms };
         for subscription in &mut self.subscriptions[first..first + self.per_connection] {
             let channel = &mut self.channels[subscription.channel as usize];
-            change(subscription, channel, &mut self.record);
+            change(subscription, channel, &mut books);
         }
     }
 
-    /// A stamp arrived. `unread_since_ns` bounds how long it may have lain in the kernel.
+    /// A stamp was received. `unread_since_ns` bounds how long it may have waited in the kernel.
     #[inline]
     pub(crate) fn received(
         &mut self,
@@ -290,54 +209,49 @@ impl Accounting {
         let first = connection as usize * self.per_connection;
         let subscriptions = &mut self.subscriptions[first..first + self.per_connection];
         let ours = stamp.nonce == self.nonce;
-        let Some(at) = subscriptions.iter().position(|s| ours && s.channel == stamp.channel) else {
-            self.record.counts.foreign += 1;
-            return Receipt::Foreign;
+        // A plan has fewer than 2^32 publications. A larger sequence would be taken for another one.
+        let (Some(at), Ok(sequence)) = (
+            subscriptions.iter().position(|s| ours && s.channel == stamp.channel),
+            u32::try_from(stamp.sequence),
+        ) else {
+            return self.foreign(received_ns);
         };
         let subscription = &mut subscriptions[at];
         let channel = &self.channels[stamp.channel as usize];
         let record = &mut *self.record;
         let due_ns = stamp.due_us * 1_000;
         let measured = (self.measure_ns.0..self.measure_ns.1).contains(&due_ns);
-        let sequence = stamp.sequence as u32;
 
         if self.polled && (self.measure_ns.0..self.measure_ns.1).contains(&received_ns) {
             record.times.age_at_receipt.record_ns(due_ns, received_ns);
         }
-        if sequence >= subscription.top {
-            // The newest so far; what it jumps over is overtaken, or missing.
-            let jumped = (subscription.top, sequence);
-            let ahead = sequence - subscription.top + 1;
-            subscription.seen = if ahead >= WINDOW { 1 } else { subscription.seen << ahead | 1 };
+        let newest = if sequence == subscription.top && sequence >= subscription.clear_from {
             subscription.top = sequence + 1;
-            if jumped.1 > jumped.0 {
-                let served = overlap(jumped, channel.measure)
-                    - overlap(intersect(jumped, subscription.down), channel.measure)
-                    - overlap(intersect(jumped, subscription.doubt), channel.measure)
-                    - i64::from(std::mem::take(&mut subscription.absent_before));
-                if self.superseding {
-                    record.counts.superseded += served;
-                } else if self.deaf {
-                    record.counts.missed_deaf += served;
-                }
-            }
-            age_changes(record, self.measure_ns, &mut subscription.held_due_ns, due_ns, received_ns);
+            true
         } else {
-            let behind = subscription.top - 1 - sequence;
-            if behind >= WINDOW {
-                record.counts.beyond_window += 1;
-                return Receipt::Beyond;
+            match subscription.settle(sequence, measured, channel, record, &mut self.terms) {
+                Settled::New(newest) => newest,
+                Settled::Again => return Receipt::Again,
+                Settled::Beyond => {
+                    record.counts.beyond_window += u64::from(measured);
+                    return Receipt::Beyond;
+                }
+                Settled::Invented => return self.foreign(received_ns),
             }
-            if subscription.seen >> behind & 1 == 1 {
-                return Receipt::Again;
-            }
-            subscription.seen |= 1 << behind;
-            record.counts.out_of_order += 1;
-            let absent = contains(subscription.down, sequence) || contains(subscription.doubt, sequence);
-            if measured && !absent {
-                record.counts.superseded -= i64::from(self.superseding);
-                record.counts.missed_deaf -= i64::from(self.deaf && !self.superseding);
-            }
+        };
+        if newest {
+            let stood_ns = || subscription.lacked_since_ns(channel);
+            let lacked_ns = if subscription.held_due_ns == 0 { stood_ns() } else { None };
+            age_changes(
+                record,
+                self.measure_ns,
+                &mut subscription.held_due_ns,
+                lacked_ns,
+                due_ns,
+                received_ns,
+            );
+        } else {
+            record.counts.out_of_order += u64::from(measured);
         }
 
         record.counts.received += 1;
@@ -350,24 +264,36 @@ impl Accounting {
             } else {
                 record.counts.delivered += 1;
             }
-            // It came although it was not expected: take the provisional fate back.
-            if contains(subscription.down, sequence) && sequence < channel.due {
-                record.counts.unserved -= 1;
-            } else if contains(subscription.doubt, sequence) && sequence < channel.due {
-                record.counts.excused -= 1;
-            }
             record.times.latency.record_ns(due_ns, received_ns);
             record.times.from_sent.record_ns(stamp.sent_us * 1_000, received_ns);
             record.times.read_lag.record_ns(unread_since_ns, received_ns);
-            let latency_us = if received_ns >= due_ns { ((received_ns - due_ns) / 1_000) as i64 } else { -1 };
+            let latency_us = (received_ns as i64 - due_ns as i64).div_euclid(1_000);
+            let bin = sketch_bin(latency_us);
+            match subscription.heard {
+                0 => subscription.median.begin(bin),
+                _ => subscription.median.count(bin),
+            }
+            subscription.heard += 1;
             let second = ((due_ns - self.measure_ns.0) / 1_000_000_000) as u32;
             self.heat.count(second, heat_row(latency_us), record);
-            self.ledger.received(stamp.channel, sequence, due_ns, stamp.sent_us * 1_000, received_ns);
+            let sent_after_us = stamp.sent_us as i64 - stamp.due_us as i64;
+            let known = self.ledger.received(stamp.channel, sequence, sent_after_us, (latency_us, bin));
+            if late && !known {
+                self.ledger.heard_late(stamp.channel, sequence, record);
+            }
         }
         Receipt::New
     }
 
-    /// A state that is held already was received again: part of the trip times of all receipts.
+    /// Counts a stamp of another run or without a subscription. Only its receipt shows which phase it belongs
+    /// to.
+    #[cold]
+    fn foreign(&mut self, received_ns: Nanos) -> Receipt {
+        self.record.counts.foreign += u64::from(self.in_measure(received_ns));
+        Receipt::Foreign
+    }
+
+    /// A state that is held already was received again. It counts in the trip times of all receipts.
     pub(crate) fn again(&mut self, stamp: &Stamp, received_ns: Nanos) {
         let due_ns = stamp.due_us * 1_000;
         if self.in_measure(due_ns) {
@@ -375,19 +301,32 @@ impl Accounting {
         }
     }
 
-    /// Publications that a connection knows of by the newest states it was shown.
+    /// Returns the number of publications up to the newest states that a connection has received.
     pub(crate) fn known(&self, connection: u32) -> u64 {
         self.of(connection).iter().map(|s| u64::from(s.top)).sum()
     }
 
-    /// Measure begins or ends: ages held across the bound are cut there.
+    /// Whether something was due on every channel of a connection by now.
+    pub(crate) fn is_published(&self, connection: u32) -> bool {
+        self.of(connection).iter().all(|s| self.channels[s.channel as usize].due > 0)
+    }
+
+    /// Cuts the ages of the held states at a bound of measure. A subscription that holds no state at the
+    /// end, although one was due, has aged since that was due.
     pub(crate) fn cut_ages(&mut self, at_ns: Nanos, begins: bool) {
-        for subscription in self.subscriptions.iter().filter(|s| s.held_due_ns != 0) {
-            let age_us = at_ns.saturating_sub(subscription.held_due_ns) / 1_000;
-            if begins {
-                age_begins(&mut self.record, age_us);
-            } else {
-                age_ends(&mut self.record, age_us);
+        for subscription in &self.subscriptions {
+            let age_us = |since_ns: Nanos| at_ns.saturating_sub(since_ns) / 1_000;
+            match subscription.held_due_ns {
+                0 if begins => {}
+                0 => {
+                    let channel = &self.channels[subscription.channel as usize];
+                    if let Some(since_ns) = subscription.lacked_since_ns(channel) {
+                        age_begins(&mut self.record, 0);
+                        age_ends(&mut self.record, age_us(since_ns));
+                    }
+                }
+                held_ns if begins => age_begins(&mut self.record, age_us(held_ns)),
+                held_ns => age_ends(&mut self.record, age_us(held_ns)),
             }
         }
     }
@@ -398,18 +337,46 @@ impl Accounting {
         std::mem::replace(&mut self.record, empty)
     }
 
-    /// Ends all observations: the run is over.
-    pub(crate) fn finish(&mut self) {
+    /// The run was stopped by hand: publications whose deadline has not passed were in flight, and their
+    /// missing deliveries are excused.
+    pub(crate) fn excuse_in_flight(&mut self, now_ns: Nanos) {
+        self.ledger.close_due(now_ns, &mut self.record);
+        for subscription in &mut self.subscriptions {
+            if let Some(first) = self.ledger.oldest(subscription.channel) {
+                let channel = &self.channels[subscription.channel as usize];
+                subscription.excuse_from(first, channel, &mut self.record, &self.terms);
+            }
+        }
+        self.ledger.give_up(&mut self.record);
+    }
+
+    /// Ends all observations at the end of the run. `numbers` are the connections' places in the plan.
+    pub(crate) fn finish(&mut self, numbers: impl Iterator<Item = u32>) {
         self.ledger.close_due(Nanos::MAX, &mut self.record);
+        let mut clients = Clients::default();
+        for (of, connection) in self.subscriptions.chunks_mut(self.per_connection.max(1)).zip(numbers) {
+            let (mut owed, mut missing, mut heard) = (0, 0, 0);
+            for subscription in of {
+                let channel = &self.channels[subscription.channel as usize];
+                let lacks = subscription.owed_and_missing(channel);
+                (owed, missing, heard) = (owed + lacks.0, missing + lacks.1, heard + subscription.heard);
+                if subscription.heard >= Median::ENOUGH {
+                    clients.p50_max_us = clients.p50_max_us.max(Some(subscription.median.value_us()));
+                }
+            }
+            clients.count(Lacking { connection, owed, missing, heard });
+        }
+        self.record.clients = clients;
     }
 }
 
-/// The state held is replaced: its age ends, the new one's begins, within measure.
+/// Replaces the state held: its age ends and the age of the new one begins, within measure.
 #[inline]
 fn age_changes(
     record: &mut Record,
     measure_ns: (Nanos, Nanos),
     held_due_ns: &mut Nanos,
+    lacked_since_ns: Option<Nanos>,
     due_ns: Nanos,
     received_ns: Nanos,
 ) {
@@ -419,6 +386,9 @@ fn age_changes(
     }
     if held != 0 {
         age_ends(record, received_ns.saturating_sub(held) / 1_000);
+    } else if let Some(since_ns) = lacked_since_ns {
+        age_begins(record, 0);
+        age_ends(record, received_ns.saturating_sub(since_ns) / 1_000);
     }
     age_begins(record, received_ns.saturating_sub(due_ns) / 1_000);
 }
@@ -435,61 +405,15 @@ fn age_ends(record: &mut Record, age_us: u64) {
     record.counts.age_time_us += i128::from(age_us);
 }
 
-fn contains((from, to): (u32, u32), sequence: u32) -> bool {
-    (from..to).contains(&sequence)
-}
-
-fn intersect(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
-    (a.0.max(b.0), a.1.min(b.1))
-}
-
-fn overlap(a: (u32, u32), b: (u32, u32)) -> i64 {
-    let (from, to) = intersect(a, b);
-    i64::from(to.saturating_sub(from))
-}
-
-/// Heat cells of the last seconds, before they go into a record.
-#[derive(Debug)]
-struct HeatRing {
-    cells: [[u64; pushmark_model::record::HEAT_ROWS]; HeatRing::SECONDS],
-    seconds: [u32; HeatRing::SECONDS],
-}
-
-impl Default for HeatRing {
-    fn default() -> Self {
-        HeatRing {
-            cells: [[0; pushmark_model::record::HEAT_ROWS]; HeatRing::SECONDS],
-            seconds: [0; HeatRing::SECONDS],
-        }
-    }
-}
-
-impl HeatRing {
-    const SECONDS: usize = 16;
-
-    #[inline]
-    fn count(&mut self, second: u32, row: u8, record: &mut Record) {
-        let slot = second as usize % HeatRing::SECONDS;
-        if self.seconds[slot] != second {
-            self.flush_slot(slot, record);
-            self.seconds[slot] = second;
-        }
-        self.cells[slot][usize::from(row)] += 1;
-    }
-
-    fn flush(&mut self, record: &mut Record) {
-        for slot in 0..HeatRing::SECONDS {
-            self.flush_slot(slot, record);
-        }
-    }
-
-    fn flush_slot(&mut self, slot: usize, record: &mut Record) {
-        for (row, cell) in self.cells[slot].iter_mut().enumerate().filter(|(_, cell)| **cell > 0) {
-            *record.heat.entry((self.seconds[slot], row as u8)).or_default() += std::mem::take(cell);
-        }
-    }
-}
-
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+#[path = "accounting_memory_tests.rs"]
+mod memory_tests;
 #[cfg(test)]
 #[path = "accounting_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "accounting_model_tests.rs"]
+mod model_tests;

@@ -1,7 +1,7 @@
-//! One client of the crowd: its session, its connection if it has one, and where it stands.
+//! One client of the crowd: its session, its connection if it has one, and its state.
 //!
-//! Between messages it owns no buffer: those of a line are empty vectors unless a message is
-//! split over two reads or a write did not fit, and a second line is boxed while it is open.
+//! Between messages a client owns no buffer. The vectors of a line are empty unless a message is split over
+//! two reads or a write did not fit. A second line is boxed while it is open.
 
 use pushmark_model::refresh::Refresh;
 use pushmark_model::stamp::Scanner;
@@ -9,65 +9,74 @@ use pushmark_net::{Interest, Link, Nanos};
 use pushmark_proto::client::{Client, Config, Lane};
 use pushmark_proto::json_pointer::Scan;
 
+use crate::crowd::PayloadState;
 use crate::publisher::Job;
 use crate::token::{self, Owner};
 
-/// Where a line stands; that of the first line is where its client stands.
+/// The state of a line. The state of the first line is the state of its client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Its turn in the ramp has not come; nobody needs it yet.
+    /// Its turn in the ramp has not come.
     #[default]
     Waiting,
-    /// The handshake of TCP goes on, or of TLS.
+    /// The handshake of TCP or TLS is in progress.
     Connecting,
-    /// It asked; the answer has not begun, or (polls) is not complete.
+    /// The request is sent. The answer has not begun, or (polls) is not complete.
     Asked,
-    /// A push transport that stands.
+    /// A push transport that is established.
     Open,
     /// Between two polls, or between two attempts.
     Resting,
-    /// Ended for good.
+    /// Ended, without another attempt.
     Gone,
 }
 
-/// No instant.
+/// An instant that is never reached.
 pub(crate) const NEVER: Nanos = Nanos::MAX;
 
-/// One connection of a client, and what goes on over it.
+/// One connection of a client, and its state.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) link: Option<Link>,
-    /// Bytes of an incomplete unit, to be given again in front of the next.
+    /// Bytes of an incomplete unit. They are parsed again, in front of the next bytes.
     pub(crate) carry: Vec<u8>,
     /// Bytes that did not fit into the socket.
     pub(crate) out: Vec<u8>,
     pub(crate) scanner: Scanner,
-    /// The present message, where its content is checked.
+    /// What the scanner cannot find in the current message.
+    pub(crate) sight: Option<Box<PayloadState>>,
+    /// Length of the current message so far.
+    pub(crate) length: u32,
+    /// The current message, if its content is checked.
     pub(crate) checked: Vec<u8>,
-    /// The search for the target's own timestamp in the present message.
+    /// The search for the target's own timestamp in the current message.
     pub(crate) own_stamp: Option<Box<Scan>>,
-    /// When patience ends.
+    /// When the current wait times out.
     pub(crate) give_up_ns: Nanos,
     /// Sent instant of the newest stamp in this answer, µs.
     pub(crate) newest_sent_us: u64,
-    /// Number of the connection among the client's own; what carries another is stale.
+    /// Number of the connection among its client's connections. A token with another number is stale.
     pub(crate) generation: u32,
-    /// Stamps in the present message or answer.
+    /// Stamps in the current message or answer.
     pub(crate) stamps: u16,
-    /// The first of them (channel, sequence), and the others: one that comes twice in a message
+    /// The first of these stamps (channel, sequence), and the others. A stamp that occurs twice in a message
     /// counts once.
     pub(crate) first_stamp: (u32, u32),
     pub(crate) more_stamps: Vec<(u32, u32)>,
-    /// Of them new.
+    /// How many of these stamps are new.
     pub(crate) news: u16,
     pub(crate) phase: Phase,
-    /// A byte came on this connection.
+    /// Bytes were read and are not parsed yet, so it is not known which of them must be carried.
+    pub(crate) unparsed: bool,
+    /// A byte was received on this connection.
     pub(crate) answered: bool,
-    /// An answer was complete on this connection before: it is being reused.
+    /// An answer was completed on this connection before: the connection is reused.
     pub(crate) reused: bool,
-    /// The poller watches for room to write.
+    /// The poller waits for room to write.
     pub(crate) writing: bool,
-    /// The present message is the one that said that the subscription stands.
+    /// The connection is not read because its target does not read what it is sent.
+    pub(crate) held: bool,
+    /// The current message is the one that confirmed the subscription.
     pub(crate) greeting: bool,
 }
 
@@ -78,6 +87,8 @@ impl Default for Line {
             carry: Vec::new(),
             out: Vec::new(),
             scanner: Scanner::default(),
+            sight: None,
+            length: 0,
             checked: Vec::new(),
             own_stamp: None,
             give_up_ns: NEVER,
@@ -88,59 +99,69 @@ impl Default for Line {
             more_stamps: Vec::new(),
             news: 0,
             phase: Phase::default(),
+            unparsed: false,
             answered: false,
             reused: false,
             writing: false,
+            held: false,
             greeting: false,
         }
     }
 }
 
-/// The second line of a client that has one, and what it is there for: the commands of a Bayeux
-/// session, or polls beside a push connection.
+/// The second line of a client that has one, and its purpose: the commands of a Bayeux session, or polls
+/// beside a push connection.
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub(crate) line: Line,
-    /// Publications that wait for it.
+    /// Publications that wait for this line.
     pub(crate) jobs: Vec<Job>,
     /// Publications that are written and not yet answered.
     pub(crate) unanswered: u32,
-    /// Since when it has nothing to do.
+    /// Since when this line is idle.
     pub(crate) idle_since_ns: Nanos,
-    /// It waits for its turn to open.
+    /// The line waits for its turn to open.
     pub(crate) queued: bool,
-    /// The client that polls beside a push connection; while its line is at hand, the other one.
+    /// The client that polls beside a push connection. While its line is the active one, the push client is
+    /// kept here.
     poller: Option<Box<Client>>,
-    /// States that a poll showed first, newest first (channel, sequence).
+    /// States that a poll received before the push connection did, newest first (channel, sequence).
     pub(crate) found: Vec<(u32, u32)>,
 }
 
 impl Side {
-    /// It is there for polls.
+    /// Whether this line is used for polls.
     pub(crate) fn polls(&self) -> bool {
         self.poller.is_some()
     }
+}
+
+/// What an assumed subscription was counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Assumed {
+    Opened,
+    Reconnected,
 }
 
 /// One client.
 #[derive(Debug)]
 pub(crate) struct Conn {
     pub(crate) client: Client,
-    /// The connection at hand: the first, but while [`Conn::turn_to`] has the second in its place.
+    /// The active connection: the first, except while [`Conn::turn_to`] has the second in its place.
     pub(crate) line: Line,
-    /// The other one.
+    /// The other connection.
     pub(crate) side: Option<Box<Side>>,
-    /// Which of them is at hand.
+    /// Which of the two is active.
     pub(crate) lane: Lane,
     /// When this attempt was due.
     pub(crate) due_ns: Nanos,
     /// When the last request was written.
     pub(crate) asked_ns: Nanos,
-    /// When the last message or answer was complete; 0: none yet.
+    /// When the last message or answer was complete; 0 if there was none yet.
     pub(crate) heard_ns: Nanos,
-    /// When it polls, or tries again, next.
+    /// When the client polls or reconnects next.
     pub(crate) next_ns: Nanos,
-    /// Present gap between polls (adaptive polling changes it).
+    /// Current gap between polls (adaptive polling changes it).
     pub(crate) refresh: Refresh,
     /// Its number in the plan.
     pub(crate) number: u32,
@@ -148,15 +169,17 @@ pub(crate) struct Conn {
     generations: u32,
     /// Pause the server asked for before a reconnection.
     pub(crate) retry_ms: u32,
-    /// Attempts since it last stood.
+    /// Attempts since the connection was last established.
     pub(crate) attempts: u8,
     pub(crate) subscribed: bool,
+    /// The subscription is assumed: no head has been received on this connection.
+    pub(crate) assumed: Option<Assumed>,
     pub(crate) ever_subscribed: bool,
     /// Its socket carries kernel receive stamps.
     pub(crate) stamped: bool,
-    /// The server said not to come back.
+    /// The server told the client not to reconnect.
     pub(crate) dismissed: bool,
-    /// What was asked last is a connect that the server holds (Bayeux).
+    /// The last request is a connect that the server holds (Bayeux).
     pub(crate) held: bool,
 }
 
@@ -177,6 +200,7 @@ impl Conn {
             retry_ms: 0,
             attempts: 0,
             subscribed: false,
+            assumed: None,
             ever_subscribed: false,
             stamped,
             dismissed: false,
@@ -184,8 +208,8 @@ impl Conn {
         }
     }
 
-    /// Puts this lane's connection at hand; gives which one was. All that reads and writes then
-    /// works on it.
+    /// Makes this lane's connection the active one, on which all reads and writes work. Returns the lane that
+    /// was active before.
     pub(crate) fn turn_to(&mut self, lane: Lane) -> Lane {
         let before = self.lane;
         if before != lane {
@@ -203,7 +227,7 @@ impl Conn {
         before
     }
 
-    /// It polls beside its push connection, over a second line.
+    /// Adds a second line, over which the client polls beside its push connection.
     pub(crate) fn add_poller(&mut self, config: &Config, seed: u64) {
         let generation = self.next_generation();
         let side = self.side.get_or_insert_default();
@@ -211,7 +235,7 @@ impl Conn {
         side.poller = Some(Box::new(Client::new(config, seed)));
     }
 
-    /// The lane at hand as its client knows it: one that polls beside another has a single one.
+    /// The active lane as its client sees it. A client that polls beside a push connection has a single lane.
     pub(crate) fn client_lane(&self) -> Lane {
         match &self.side {
             Some(side) if side.poller.is_some() => Lane::Connect,
@@ -219,7 +243,7 @@ impl Conn {
         }
     }
 
-    /// The token of the connection at hand.
+    /// The token of the active connection.
     pub(crate) fn token(&self, index: u32) -> u64 {
         let owner = match self.lane {
             Lane::Connect => Owner::Client,
@@ -228,19 +252,19 @@ impl Conn {
         token::pack(owner, self.line.generation, index)
     }
 
-    /// Whether the connection at hand carries kernel receive stamps.
+    /// Whether the active connection carries kernel receive stamps.
     pub(crate) fn is_stamped(&self) -> bool {
         self.stamped && self.lane == Lane::Connect
     }
 
-    /// How the connection at hand is watched while it hears. A stamp comes with a read of our own,
-    /// and so does what TLS makes of ciphertext.
+    /// How the poller watches the active connection for data. A kernel stamp needs a read call of the client,
+    /// and so does decrypting TLS.
     pub(crate) fn arrivals(&self) -> Interest {
         let own = self.is_stamped() || matches!(self.line.link, Some(Link::Tls(_)));
         if own { Interest::Arrivals } else { Interest::Bytes }
     }
 
-    /// The connection at hand is gone; the session stays.
+    /// Drops the active connection. The session stays.
     pub(crate) fn forget_link(&mut self) -> Option<Link> {
         self.client.lane_lost(self.client_lane());
         let (generation, phase) = (self.next_generation(), self.line.phase);
@@ -273,7 +297,7 @@ mod tests {
             0
         );
         assert!(conn.side.is_none());
-        // With 56 bytes of accounts a subscription, well below the 1 KiB of the promise.
+        // Together with 56 bytes of accounts for each subscription, this is well below the promised 1 KiB.
         assert!(size_of::<Conn>() <= 512, "{} bytes", size_of::<Conn>());
     }
 

@@ -1,22 +1,29 @@
-//! Publications under observation: from due until their deadline each has a line here.
+//! Publications under observation: each has a line from its due instant until its deadline.
 //!
-//! A line tells two things that sums cannot: how far a broadcast spread (first, median, last),
-//! and whether anybody heard it at all, which separates what was never published from what was
-//! lost on the way.
+//! A line holds two facts that sums do not show: how a broadcast spread (first, median, last), and
+//! whether any client received it. A publication that no shard received, and that its publisher knows to
+//! be refused or never sent, was not lost on the way. The reports of the shards are joined by publication
+//! when records are added up.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use pushmark_model::draw::{Draw, Purpose};
-use pushmark_model::record::{Broadcast, Record, sketch_bin};
+use pushmark_model::record::{Broadcast, Record, Unheard};
 use pushmark_net::Nanos;
 
-/// Most publications with a line; beyond it they are counted as unwatched.
+/// Most publications with a line. Further ones are counted as unwatched.
 const OPEN_MAX: usize = 65_536;
-/// Most with a sketch of their spread; beyond it a seeded 1 in [`SAMPLE`] keeps one.
+/// Most publications with a sketch of their spread. From half of it on, only a seeded 1 in [`SAMPLE`]
+/// gets one.
 const SKETCHES_MAX: usize = 4_096;
 const SAMPLE: u64 = 16;
-/// Most broadcasts a record carries: 512 a second are more than a percentile needs.
+/// Most broadcasts in a record: 512 a second are more than a percentile needs.
 const BROADCASTS_MAX: usize = 512;
+/// Most publications that a record lists as received by no client. More than this a second means that the
+/// target is gone.
+const UNHEARD_MAX: usize = 65_536;
+/// Most publications remembered as not received by their deadline, in case they arrive later.
+const SILENT_MAX: usize = 65_536;
 /// Bins up to one hour.
 const BINS: usize = 896;
 
@@ -43,6 +50,8 @@ pub(crate) struct Ledger {
     closing: VecDeque<(Nanos, u32)>,
     spare: Vec<Sketch>,
     sketches: usize,
+    /// Publications that no client had received by their deadline.
+    silent: BTreeSet<(u32, u32)>,
     deadline_ns: Nanos,
     seed: u64,
     start_ns: Nanos,
@@ -55,13 +64,14 @@ impl Ledger {
             closing: VecDeque::new(),
             spare: Vec::new(),
             sketches: 0,
+            silent: BTreeSet::new(),
             deadline_ns,
             seed,
             start_ns,
         }
     }
 
-    /// Begins to watch a publication with so many subscriptions planned and standing.
+    /// Begins to watch a publication, with the numbers of planned and of established subscriptions.
     pub(crate) fn open(
         &mut self,
         channel: u32,
@@ -98,40 +108,71 @@ impl Ledger {
         self.closing.push_back((due_ns + self.deadline_ns, channel));
     }
 
-    /// A delivery arrived, for the first time on its subscription.
+    /// Counts a delivery that arrived for the first time on its subscription: its latency, and the bin of
+    /// the latency in the sketch. Returns whether its publication has a line.
     #[inline]
     pub(crate) fn received(
         &mut self,
         channel: u32,
         sequence: u32,
-        due_ns: Nanos,
-        sent_ns: Nanos,
-        received_ns: Nanos,
-    ) {
-        let lines = &mut self.lines[channel as usize];
-        let Some(front) = lines.front() else { return };
-        // Lines of a channel are almost always without gaps.
-        let guess = sequence.wrapping_sub(front.sequence) as usize;
-        let at = match lines.get(guess) {
-            Some(line) if line.sequence == sequence => guess,
-            _ => match lines.binary_search_by_key(&sequence, |line| line.sequence) {
-                Ok(at) => at,
-                Err(_) => return,
-            },
-        };
-        let line = &mut lines[at];
-        let latency_us = (received_ns as i64 - due_ns as i64).div_euclid(1_000);
+        sent_after_us: i64,
+        (latency_us, bin): (i64, u16),
+    ) -> bool {
+        let Some(line) = self.line(channel, sequence) else { return false };
         line.received += 1;
-        // Every subscriber gets the same bytes, so any receipt tells when it was sent.
-        line.sent_after_us = (sent_ns as i64 - due_ns as i64).div_euclid(1_000);
+        // Every subscriber receives the same bytes, so any receipt shows when the publication was sent.
+        line.sent_after_us = sent_after_us;
         line.first_us = line.first_us.min(latency_us);
         line.last_us = line.last_us.max(latency_us);
         if let Some(sketch) = &mut line.sketch {
-            sketch[usize::from(sketch_bin(latency_us)).min(BINS - 1)] += 1;
+            sketch[usize::from(bin).min(BINS - 1)] += 1;
+        }
+        true
+    }
+
+    #[inline]
+    fn line(&mut self, channel: u32, sequence: u32) -> Option<&mut Line> {
+        let lines = &mut self.lines[channel as usize];
+        // The lines of a channel almost never have gaps.
+        let guess = sequence.wrapping_sub(lines.front()?.sequence) as usize;
+        let at = match lines.get(guess) {
+            Some(line) if line.sequence == sequence => guess,
+            _ => lines.binary_search_by_key(&sequence, |line| line.sequence).ok()?,
+        };
+        lines.get_mut(at)
+    }
+
+    /// A delivery arrived after its publication's line was closed. If no client had received the
+    /// publication by then, the record lists it as received late.
+    #[cold]
+    pub(crate) fn heard_late(&mut self, channel: u32, sequence: u32, record: &mut Record) {
+        if self.silent.remove(&(channel, sequence)) {
+            record.heard_late.push((channel, sequence.into()));
         }
     }
 
-    /// Ends the lines whose deadline has passed.
+    /// One more subscription turns out to be owed the publications [from, to) of a channel.
+    pub(crate) fn owe(&mut self, channel: u32, from: u32, to: u32) {
+        let lines = &mut self.lines[channel as usize];
+        let first = lines.partition_point(|line| line.sequence < from);
+        lines.iter_mut().skip(first).take_while(|line| line.sequence < to).for_each(|line| line.live += 1);
+    }
+
+    /// Returns the oldest publication of a channel that is still watched.
+    pub(crate) fn oldest(&self, channel: u32) -> Option<u32> {
+        self.lines[channel as usize].front().map(|line| line.sequence)
+    }
+
+    /// The run was stopped: records the spread of what is still watched, and lists nothing as not
+    /// received.
+    pub(crate) fn give_up(&mut self, record: &mut Record) {
+        while let Some((at_ns, channel)) = self.closing.pop_front() {
+            let line = self.lines[channel as usize].pop_front().expect("one line for each closing");
+            self.show(channel, line, at_ns - self.deadline_ns, record);
+        }
+    }
+
+    /// Closes the lines whose deadline has passed.
     pub(crate) fn close_due(&mut self, now_ns: Nanos, record: &mut Record) {
         while self.closing.front().is_some_and(|&(at_ns, _)| at_ns < now_ns) {
             let (at_ns, channel) = self.closing.pop_front().expect("looked at");
@@ -142,8 +183,22 @@ impl Ledger {
 
     fn close(&mut self, channel: u32, line: Line, due_ns: Nanos, record: &mut Record) {
         if line.received == 0 {
-            record.counts.silent += u64::from(line.live);
+            if record.unheard.len() < UNHEARD_MAX {
+                let (sequence, planned, owed) = (line.sequence.into(), line.planned, line.live);
+                record.unheard.push(Unheard { channel, sequence, planned, owed });
+            } else {
+                record.counts.unwatched += 1;
+            }
+            self.silent.insert((channel, line.sequence));
+            if self.silent.len() > SILENT_MAX {
+                self.silent.pop_first();
+            }
         }
+        self.show(channel, line, due_ns, record);
+    }
+
+    /// Adds the spread of a publication to the record, if it has a sketch.
+    fn show(&mut self, channel: u32, line: Line, due_ns: Nanos, record: &mut Record) {
         let Some(mut sketch) = line.sketch else { return };
         self.sketches -= 1;
         if record.broadcasts.len() < BROADCASTS_MAX {

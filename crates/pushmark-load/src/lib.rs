@@ -1,8 +1,8 @@
-//! The driver: a [`ShardPlan`](pushmark_model::plan::ShardPlan) goes in, [`Record`]s come out.
+//! The driver: it takes a [`ShardPlan`](pushmark_model::plan::ShardPlan) and produces [`Record`]s.
 //!
-//! One thread, one loop, one shard: [`run_shard`] holds its part of the crowd, publishes what
-//! is due and accounts for every delivery. It knows no server, no suite, no store and no
-//! report; it never blocks but in its wait, and never logs: errors are counted by kind.
+//! One thread runs one loop for one shard: [`run_shard`] holds its part of the crowd, publishes what is
+//! due and accounts for every delivery. It knows nothing of servers, suites, stores and reports. It
+//! blocks only in its wait, and it never logs: errors are counted by kind.
 //!
 //! [`Record`]: pushmark_model::record::Record
 
@@ -11,14 +11,16 @@
 mod accounting;
 mod conn;
 mod crowd;
+mod last_poll;
 mod ledger;
-mod look;
 mod publisher;
 mod requests;
 mod secure;
 mod shard;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod token;
 mod trouble;
 

@@ -1,4 +1,4 @@
-//! What the crowd and the publisher ask: the arm's templates, filled in.
+//! The requests of the crowd and of the publisher: the arm's templates, filled in.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use pushmark_model::transport::Transport;
 use pushmark_proto::client::bayeux::write_channels;
 use pushmark_proto::client::{self, Client, Config, CursorSource, Lane, Request};
 
-/// Fills templates without allocating for each request: its texts are used again.
+/// Fills templates into buffers that are used again.
 #[derive(Debug)]
 pub(crate) struct Requests {
     names: Vec<String>,
@@ -39,9 +39,9 @@ impl Requests {
         }
     }
 
-    /// The channel with this name.
+    /// Returns the channel with this name.
     pub(crate) fn channel_named(&self, name: &str) -> Option<u32> {
-        // Almost always `c12`; foreign names are looked up.
+        // Almost always of the form `c12`. Other names are searched for.
         let number = name.strip_prefix('c').and_then(|n| n.parse::<usize>().ok());
         match number.filter(|&n| self.names.get(n).is_some_and(|have| have == name)) {
             Some(n) => Some(n as u32),
@@ -73,7 +73,8 @@ impl Requests {
             cursor: client.cursor(),
             hold_ms: self.hold_ms,
             port: self.port,
-            message: &[],
+            secrets: Some(&arm.secrets),
+            ..Values::default()
         };
         self.path.clear();
         arm.subscribe.path.render(&values, &mut self.path);
@@ -92,7 +93,7 @@ impl Requests {
         client.write_lane(config, lane, &request, out);
     }
 
-    /// The Bayeux channel of a channel.
+    /// Returns the Bayeux channel of a channel, for one client.
     pub(crate) fn bayeux_channel(&self, arm: &ArmPlan, number: u32, channel: u32) -> String {
         let mut name = Vec::new();
         if let Some(bayeux) = &arm.subscribe.bayeux {
@@ -101,7 +102,7 @@ impl Requests {
         text(&name).to_owned()
     }
 
-    /// Appends a text filled in for one client (a message after open, a peer's publication).
+    /// Appends a template filled in for one client (a message after open, a peer's publication).
     pub(crate) fn fill(
         &self,
         arm: &ArmPlan,
@@ -120,11 +121,13 @@ impl Requests {
             hold_ms: self.hold_ms,
             port: self.port,
             message,
+            secrets: Some(&arm.secrets),
+            ..Values::default()
         };
         template.render(&values, out);
     }
 
-    /// Appends a publication.
+    /// Appends the request of a publication.
     pub(crate) fn publish(
         &mut self,
         arm: &ArmPlan,
@@ -135,7 +138,7 @@ impl Requests {
     ) {
         let Some(publish) = &arm.publish else { return };
         let names = [self.names[channel as usize].as_str()];
-        let values = Values { channels: &names, port: self.port, message, ..Values::default() };
+        let values = publication(arm, self.port, &names, message);
         self.path.clear();
         publish.path.render(&values, &mut self.path);
         self.headers.clear();
@@ -153,7 +156,7 @@ impl Requests {
     }
 }
 
-/// What a feed says: no allocation a message.
+/// The texts of a feed. A publication allocates nothing here.
 impl Requests {
     /// Appends the upgrade of a feed's connection.
     pub(crate) fn feed_request(
@@ -164,7 +167,7 @@ impl Requests {
         out: &mut Vec<u8>,
     ) {
         let Some(publish) = &arm.publish else { return };
-        let values = Values { port: self.port, ..Values::default() };
+        let values = publication(arm, self.port, &[], &[]);
         self.path.clear();
         publish.path.render(&values, &mut self.path);
         self.headers.clear();
@@ -179,29 +182,28 @@ impl Requests {
         client.write_request(config, &request, out);
     }
 
-    /// The text that publishes a message.
+    /// Returns the text that publishes a message.
     pub(crate) fn feed_text(&mut self, arm: &ArmPlan, channel: u32, message: &[u8]) -> &[u8] {
         self.body.clear();
         if let Some(publish) = &arm.publish {
             let names = [self.names[channel as usize].as_str()];
-            let values = Values { channels: &names, port: self.port, message, ..Values::default() };
+            let values = publication(arm, self.port, &names, message);
             publish.body.render(&values, &mut self.body);
         }
         &self.body
     }
 
-    /// A text that a feed sends once it is open.
+    /// Returns a text that a feed sends after it is open.
     pub(crate) fn feed_fill(&mut self, arm: &ArmPlan, template: &Template) -> &[u8] {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        let values =
-            Values { channels: &names, fields: arm.clients.as_ref(), port: self.port, ..Values::default() };
+        let values = publication(arm, self.port, &names, &[]);
         self.body.clear();
         template.render(&values, &mut self.body);
         &self.body
     }
 }
 
-/// The rules of this arm's conversations.
+/// Returns the protocol settings of this arm's clients.
 pub(crate) fn config(arm: &ArmPlan) -> Config {
     let mut config = Config::new(match arm.transport {
         Transport::Poll => client::Transport::Poll,
@@ -222,13 +224,19 @@ pub(crate) fn config(arm: &ArmPlan) -> Config {
         .subscribe
         .answer
         .iter()
-        .map(|a| (a.on.clone().into_bytes(), a.send.clone().into_bytes()))
+        .map(|a| {
+            // A text that is the same for all clients is written where the message is parsed.
+            let fixed = a.send.places().next().is_none();
+            let send = fixed.then(|| a.send.render_text(&Values::default()).into_bytes());
+            (a.on.clone().into_bytes(), send)
+        })
         .collect();
     config.subprotocol = arm.subscribe.subprotocol.clone();
     config.conditional = arm.poll.conditional;
     config.cookies = arm.subscribe.cookies;
     config.bayeux.acknowledge = arm.subscribe.bayeux.as_ref().is_some_and(|b| b.acknowledge);
-    // Servers older than the specification know no array of channels; all know one a message.
+    // Servers older than the specification do not accept an array of channels. All accept one channel a
+    // message.
     config.bayeux.subscribe_each = true;
     config
 }
@@ -241,6 +249,11 @@ fn authority(host: &str, address: SocketAddr) -> String {
     }
 }
 
+/// Returns the values of a publication from outside. It has no client, so the client's values are absent.
+fn publication<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str], message: &'v [u8]) -> Values<'v> {
+    Values { channels, port, message, secrets: Some(&arm.secrets), ..Values::default() }
+}
+
 fn render_headers(headers: &[(String, Template)], values: &Values<'_>, out: &mut Vec<u8>) {
     for (name, value) in headers {
         out.extend_from_slice(name.as_bytes());
@@ -251,6 +264,6 @@ fn render_headers(headers: &[(String, Template)], values: &Values<'_>, out: &mut
 }
 
 fn text(bytes: &[u8]) -> &str {
-    // Templates and what fills paths and headers are text; only a body takes raw bytes.
+    // Templates and the values in paths and headers are text. Only a body takes raw bytes.
     std::str::from_utf8(bytes).expect("filled from text")
 }

@@ -1,4 +1,4 @@
-//! Connections with or without TLS: what a shard's clients share of it, and its publisher.
+//! Connections with or without TLS. The clients of a shard share one [`Route`]; its publisher has another.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,29 +7,30 @@ use pushmark_model::plan::Tls;
 use pushmark_model::record::Counts;
 use pushmark_net::{Link, tls};
 
-/// Where connections go, and how.
+/// Where connections go, and whether over TLS.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Route {
     to: SocketAddr,
     tls: Option<tls::Client>,
 }
 
-impl Way {
-    /// To a host at this address. With TLS there is room for so many sessions to come back to.
+impl Route {
+    /// Returns the way to a host at this address. With TLS it keeps at most `sessions_max` sessions to
+    /// resume.
     ///
     /// # Errors
-    /// What of a plan's certificates cannot be used here.
+    /// Fails if the plan's certificates cannot be used here.
     pub(crate) fn new(
         to: SocketAddr,
         host: &str,
         plan: Option<&Tls>,
         sessions_max: usize,
-    ) -> io::Result<Way> {
+    ) -> io::Result<Route> {
         let client = plan.map(|plan| tls::Client::new(&settings(plan), host, sessions_max)).transpose();
-        Ok(Way { to, tls: client.map_err(io::Error::other)? })
+        Ok(Route { to, tls: client.map_err(io::Error::other)? })
     }
 
-    /// Begins to connect. Who was there before may take up a session.
+    /// Begins to connect. A returning client may resume a TLS session.
     pub(crate) fn connect(&self, source: Option<IpAddr>, returning: bool) -> io::Result<Link> {
         let link = Link::connect(self.to, source)?;
         match &self.tls {
@@ -48,7 +49,7 @@ fn settings(plan: &Tls) -> tls::Settings<'_> {
     }
 }
 
-/// Counts how a connection that now stands was secured.
+/// Counts whether an established connection resumed a TLS session.
 pub(crate) fn count(link: &Link, counts: &mut Counts) {
     match link.is_resumed() {
         Some(true) => counts.tls_resumed += 1,

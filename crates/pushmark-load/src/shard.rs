@@ -1,10 +1,11 @@
-//! The loop: wait, take what is ready, publish what is due, hand a record over each second.
+//! The loop: wait, read what is ready, publish what is due, hand over a record each second.
 //!
-//! The sum, at 50,000 deliveries a second on one core: 20 µs each, of which the kernel's
-//! receive path takes 4–5; ours is one read, one clock, one parse of some 130 bytes and the
-//! accounts, below 1 µs. One turn handles at most 1,024 sockets and looks at the schedule
-//! with each read, so a burst of arrivals delays no publication by more than what sixteen
-//! of them bring.
+//! The cost, at 50,000 deliveries a second on one core: 20 µs each, of which the kernel's receive path takes
+//! 4–5. pushmark adds one read, one clock read, one parse of some 130 bytes and the accounts, below 1 µs. One
+//! turn handles at most 1,024 sockets and checks the schedule after each group of reads. So a burst of
+//! arrivals delays a publication by no more than the handling of sixteen of them.
+
+mod bounds;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -21,17 +22,17 @@ use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
-use crate::crowd::{self, Heard, Safety, Seconds, TOGETHER_MAX};
-use crate::look::{Brought, Look};
-use crate::publisher::{Desk, Job, Publisher};
+use crate::crowd::{self, Payloads, ReadResult, Safety, Seconds, Spoken, TOGETHER_MAX};
+use crate::last_poll::{LastPoll, PollResult};
+use crate::publisher::{Job, Publisher, PublisherContext};
 use crate::requests::{self, Requests};
-use crate::secure::Way;
+use crate::secure::Route;
 use crate::token::{self, Owner};
 
-/// Where records go. A returned record is used again.
+/// Where records go. A returned record is reused.
 pub trait Sink {
-    /// Takes the record of an interval; gives an empty one to fill, or the same to go on with where
-    /// it cannot take it now. It must not wait.
+    /// Takes the record of an interval. Returns an empty record to fill, or the same record to continue with
+    /// if it cannot be taken now. It must not wait.
     fn take(&mut self, record: Box<Record>) -> Box<Record>;
 }
 
@@ -41,9 +42,9 @@ impl<F: FnMut(Box<Record>) -> Box<Record>> Sink for F {
     }
 }
 
-/// Where orders come from: the next one, if there is one. Asked in every turn, so it must not wait.
+/// The source of orders. It is polled in every turn, so it must not wait.
 pub trait Orders {
-    /// The next order.
+    /// Returns the next order, if there is one.
     fn next(&mut self) -> Option<Steer>;
 }
 
@@ -55,29 +56,14 @@ impl<F: FnMut() -> Option<Steer>> Orders for F {
 
 /// Bytes read at once. Larger reads share the cost of a wake-up; 64 KiB fit a core's cache.
 pub(crate) const READ_MAX: usize = 64 << 10;
-/// Room in front for the bytes a connection kept: an incomplete head at most.
+/// Room in front for the bytes a connection kept: at most an incomplete head.
 const CARRY_MAX: usize = 64 << 10;
 /// Connections begun in one turn of the loop.
 const CONNECTS_MAX: usize = 64;
-/// The crowd is looked through for overdue answers in so many parts, one each 50 ms.
+/// The crowd is checked for overdue answers in this many parts, one each 50 ms.
 const SWEEP_PARTS: usize = 20;
 const SWEEP_NS: Nanos = 50_000_000;
 const SECOND_NS: Nanos = 1_000_000_000;
-/// What was due at the very end may still be sent so long.
-const LAST_SENDS_NS: Nanos = 100_000_000;
-
-/// The bounds at which ages are cut and counting turns, in order.
-#[derive(Clone, Copy, Debug)]
-enum Bound {
-    MeasureStarts,
-    MeasureEnds,
-    LastSends,
-}
-
-impl Bound {
-    const ALL: [Bound; 3] = [Bound::MeasureStarts, Bound::MeasureEnds, Bound::LastSends];
-}
-
 /// One thread's part of an arm.
 pub(crate) struct Shard {
     pub(crate) plan: ShardPlan,
@@ -86,49 +72,57 @@ pub(crate) struct Shard {
     pub(crate) accounting: Accounting,
     pub(crate) requests: Requests,
     /// Where clients connect.
-    pub(crate) way: Way,
+    pub(crate) route: Route,
     pub(crate) poller: Poller,
     pub(crate) wheel: Wheel,
     /// Read buffer of all connections.
     pub(crate) buffer: Box<[u8]>,
-    /// Reads that are not looked into yet: empty but while a batch is heard.
-    pub(crate) heard: Vec<(Heard, Ready)>,
-    /// Bytes being put together to be written.
+    /// Reads that are not parsed yet. Empty except while a batch is read.
+    pub(crate) heard: Vec<(ReadResult, Ready)>,
+    /// Bytes that are assembled for a write.
     pub(crate) scratch: Vec<u8>,
     /// The time of this turn, renewed at each read.
     pub(crate) now_ns: Nanos,
-    /// Since when a delivery of this turn may have lain unread.
+    /// The earliest instant since when a delivery of this turn may have been unread.
     pub(crate) unread_since_ns: Nanos,
     /// REALTIME − MONOTONIC.
     pub(crate) realtime_offset_ns: i64,
-    /// The target sent a head to someone who waited: those without one are not subscribed.
+    /// A client that is not subscribed yet, and the bytes it has received so far.
+    pub(crate) before_subscribed: Option<(u32, Vec<u8>)>,
+    /// The latest messages to clients that are not publications.
+    pub(crate) spoken: Spoken,
+    /// The target has sent a head to a waiting client, so clients without a head are not subscribed.
     pub(crate) heads_seen: bool,
     pub(crate) connected: u64,
     pub(crate) in_measure: bool,
+    /// How payloads arrive.
+    pub(crate) payloads: Payloads,
     pub(crate) seconds: Seconds,
-    /// Those that poll at length, have their answer and have not asked again.
+    /// Long-poll clients that have their answer and have not asked again.
     pub(crate) to_ask: VecDeque<u32>,
     /// Polls beside push connections.
     pub(crate) safety: Option<Safety>,
     publisher: Option<Publisher>,
     schedules: Vec<Schedule>,
     due: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// Peers: who publishes on a channel, as (plan number, own index or none).
+    /// Peers: the publishers of each channel, as (plan number, index in this shard if it is here).
     pub(crate) members: Vec<Vec<Option<u32>>>,
     started: usize,
     swept: usize,
-    /// How many of the bounds are behind us.
+    /// How many of the bounds have been crossed.
     crossed: usize,
+    /// When the arm was stopped early, if it was.
+    stop_ns: Option<Nanos>,
 }
 
 /// Drives one shard until the arm ends, by its plan or by an order. Records go to `sink` each
 /// second.
 ///
 /// # Errors
-/// Only where the loop itself cannot run (no epoll, certificates that are none), or an order came
-/// too late to be obeyed: everything else is counted.
+/// Fails only if the loop cannot run (no epoll, invalid certificates), or if an order arrives too late to be
+/// obeyed. All other failures are counted.
 pub fn run_shard(plan: ShardPlan, orders: &mut impl Orders, sink: &mut impl Sink) -> io::Result<()> {
-    // Without it the kernel may delay our timers by 50 µs.
+    // Without this the kernel may delay timers by 50 µs.
     let _ = set_timer_slack_1ns();
     let mut shard = Shard::new(plan)?;
     shard.run(orders, sink)
@@ -139,12 +133,8 @@ impl Shard {
         let arm = &plan.arm;
         let numbers = plan.connections();
         let config = requests::config(arm);
-        let stamped = |n: u64| {
-            arm.stamp_sample > 0
-                && Draw::new(arm.seed, Purpose::StampSample, n).below(u64::from(arm.stamp_sample)) == 0
-        };
         let crowd = numbers.iter().map(|&n| {
-            Conn::new(&config, Draw::new(arm.seed, Purpose::Mask, n).next_u64(), n as u32, stamped(n))
+            Conn::new(&config, Draw::new(arm.seed, Purpose::Mask, n).next_u64(), n as u32, arm.stamps(n))
         });
         let crowd: Vec<Conn> = crowd.collect();
         let accounting = Accounting::new(arm, plan.start_ns, &numbers);
@@ -152,11 +142,11 @@ impl Shard {
             (plan.start_ns + arm.phases.measure_start_ns(), plan.start_ns + arm.phases.measure_end_ns());
         let tls = |used: bool| arm.tls.as_ref().filter(|_| used);
         let subscribe = &arm.subscribe;
-        let way = Way::new(plan.subscribe_to, &subscribe.host, tls(subscribe.tls), numbers.len())?;
+        let route = Route::new(plan.subscribe_to, &subscribe.host, tls(subscribe.tls), numbers.len())?;
         let publisher = match (&arm.publisher, plan.publish_to, &arm.publish) {
             (Some(p), Some(to), Some(publish)) if p.mode == Mode::External => {
-                let way = Way::new(to, &publish.host, tls(publish.tls), p.connections as usize)?;
-                Some(Publisher::new(arm, p, way, plan.shards, measure_ns))
+                let route = Route::new(to, &publish.host, tls(publish.tls), p.connections as usize)?;
+                Some(Publisher::new(arm, p, route, plan.shards, measure_ns))
             }
             _ => None,
         };
@@ -177,7 +167,7 @@ impl Shard {
             crowd,
             accounting,
             requests: Requests::new(&plan),
-            way,
+            route,
             poller: match plan.arm.poller {
                 Asked::Epoll => Poller::new()?,
                 Asked::IoUring => Poller::with_ring()?,
@@ -189,9 +179,12 @@ impl Shard {
             now_ns: plan.start_ns,
             unread_since_ns: plan.start_ns,
             realtime_offset_ns: Clock::realtime_minus_monotonic_ns(),
+            before_subscribed: None,
+            spoken: Spoken::default(),
             heads_seen: false,
             connected: 0,
             in_measure: false,
+            payloads: Payloads::of(arm),
             to_ask: VecDeque::new(),
             safety: Safety::of(&plan),
             seconds: Seconds::new(arm.second_connections_max().div_ceil(u64::from(plan.shards))),
@@ -201,6 +194,7 @@ impl Shard {
             started: 0,
             swept: 0,
             crossed: 0,
+            stop_ns: None,
             plan,
         })
     }
@@ -210,11 +204,11 @@ impl Shard {
         let mut second = 0;
         let mut next_sweep_ns = start_ns + SWEEP_NS;
         let mut expired = Vec::new();
-        let mut look = Look::new(Clock::now());
+        let mut last_poll = LastPoll::new(Clock::now());
         let mut busy = false;
 
         loop {
-            let end_ns = start_ns + self.plan.arm.phases.end_ns();
+            let end_ns = self.end_ns();
             let interval_end_ns = start_ns + (second + 1) * SECOND_NS;
             let next_ns = [
                 Some(interval_end_ns.min(end_ns).min(next_sweep_ns)),
@@ -226,31 +220,32 @@ impl Shard {
             let next_ns = next_ns.into_iter().flatten().min().expect("an interval always ends");
             let began_ns = Clock::now();
             if self.in_measure {
-                self.accounting.record.times.turn.record_ns(look.at_ns, began_ns);
+                self.accounting.record.times.turn.record_ns(last_poll.at_ns, began_ns);
             }
-            // Where batches are asked for, arrivals after others gather before they are looked for; the
-            // look then does not wait, so that read lag says how long they may have lain.
+            // With batching, further arrivals gather before the next poll. That poll then does not wait, so
+            // that read lag includes how long they may have been waiting.
             let rests = busy && self.to_ask.is_empty();
-            let rest_until_ns = if rests { (look.at_ns + self.plan.arm.batch_ns).min(next_ns) } else { 0 };
+            let rest_until_ns =
+                if rests { (last_poll.at_ns + self.plan.arm.batch_ns).min(next_ns) } else { 0 };
             let timeout_ns = match rest_until_ns > began_ns {
                 true => {
                     sleep_until(rest_until_ns);
                     0
                 }
                 false if !self.to_ask.is_empty() => 0,
-                false => look.timeout_ns(began_ns, next_ns),
+                false => last_poll.timeout_ns(began_ns, next_ns),
             };
             let mut batch = self.poller.wait(Some(timeout_ns))?;
             self.expect(batch.peek());
             self.now_ns = Clock::now();
             let waited_ns = (began_ns, self.now_ns);
-            let brought = match batch.len() {
-                _ if batch.is_broken_off() => Brought::BrokenOff,
-                0 => Brought::Nothing,
-                _ if batch.is_full() => Brought::Full,
-                _ => Brought::All,
+            let found = match batch.len() {
+                _ if batch.is_broken_off() => PollResult::BrokenOff,
+                0 => PollResult::Nothing,
+                _ if batch.is_full() => PollResult::Full,
+                _ => PollResult::All,
             };
-            self.unread_since_ns = look.took(waited_ns, timeout_ns, brought);
+            self.unread_since_ns = last_poll.took(waited_ns, timeout_ns, found);
             self.accounting.record.counts.wakeups += 1;
             busy = batch.len() > 0;
             self.accounting.record.counts.turns_bounded += u64::from(batch.is_full());
@@ -267,9 +262,9 @@ impl Shard {
                 let Some(ready) = batch.next() else { break };
                 self.expect(batch.peek());
                 match token::unpack(ready.token) {
-                    (Owner::Outlet, generation, at) => {
-                        if let Some((publisher, mut desk)) = self.desk() {
-                            publisher.handle_ready(at, generation, ready, &mut desk);
+                    (Owner::PoolConnection, generation, at) => {
+                        if let Some((publisher, mut context)) = self.context() {
+                            publisher.handle_ready(at, generation, ready, &mut context);
                         }
                     }
                     (Owner::Side, generation, index) => self.side_ready(index, generation, ready),
@@ -287,9 +282,10 @@ impl Shard {
                 next_sweep_ns = self.now_ns + SWEEP_NS;
                 self.sweep();
             }
-            let ends = stopped || self.now_ns >= start_ns + self.plan.arm.phases.end_ns();
+            let stopped = stopped || self.stop_ns.is_some_and(|at_ns| at_ns <= self.now_ns);
+            let ends = stopped || self.now_ns >= self.end_ns();
             if ends {
-                self.finish();
+                self.finish(stopped);
             }
             if ends || self.now_ns >= interval_end_ns {
                 self.hand_over(second as u32, ends, sink);
@@ -297,67 +293,6 @@ impl Shard {
             }
             if ends {
                 return Ok(());
-            }
-        }
-    }
-
-    /// Does what it is told; whether the arm ends now.
-    fn obey(&mut self, orders: &mut impl Orders) -> io::Result<bool> {
-        while let Some(order) = orders.next() {
-            let Steer::Measure { from_ns, until_ns } = order else { return Ok(true) };
-            let start_ns = self.plan.start_ns;
-            let (from_ns, until_ns) = (start_ns + from_ns, start_ns + until_ns);
-            let before = self.measure_ns();
-            let moved = [(before.0, from_ns), (before.1, until_ns)].into_iter().filter(|(a, b)| a != b);
-            // What has been due meanwhile was counted for another phase.
-            if moved.into_iter().any(|(before, to)| before <= self.now_ns || to <= self.now_ns) {
-                return Err(io::Error::other("the bounds of measure were announced too late"));
-            }
-            self.plan.arm.phases.measure(from_ns - start_ns, until_ns - start_ns);
-            self.accounting.measures((from_ns, until_ns));
-            if let Some(publisher) = &mut self.publisher {
-                publisher.measures((from_ns, until_ns));
-            }
-            self.schedules.iter_mut().for_each(|schedule| schedule.end_at(until_ns - start_ns));
-        }
-        Ok(false)
-    }
-
-    /// Absolute bounds of the measure phase.
-    fn measure_ns(&self) -> (Nanos, Nanos) {
-        let (start_ns, phases) = (self.plan.start_ns, &self.plan.arm.phases);
-        (start_ns + phases.measure_start_ns(), start_ns + phases.measure_end_ns())
-    }
-
-    /// The bound that is crossed next, and when.
-    fn next_bound(&self) -> Option<(Bound, Nanos)> {
-        let bound = *Bound::ALL.get(self.crossed)?;
-        let (start_ns, end_ns) = self.measure_ns();
-        Some(match bound {
-            Bound::MeasureStarts => (bound, start_ns),
-            Bound::MeasureEnds => (bound, end_ns),
-            Bound::LastSends => (bound, end_ns + LAST_SENDS_NS),
-        })
-    }
-
-    /// A bound of the phases is crossed.
-    fn cross(&mut self, bound: Bound, at_ns: Nanos) {
-        self.crossed += 1;
-        match bound {
-            Bound::MeasureStarts => {
-                self.in_measure = true;
-                self.accounting.cut_ages(at_ns, true);
-            }
-            Bound::MeasureEnds => {
-                // Publications due before the end come first.
-                self.publish_due(at_ns);
-                self.in_measure = false;
-                self.accounting.cut_ages(at_ns, false);
-            }
-            Bound::LastSends => {
-                if let Some(publisher) = &mut self.publisher {
-                    publisher.stop(&mut self.accounting.record);
-                }
             }
         }
     }
@@ -370,12 +305,12 @@ impl Shard {
         record.second = second;
         record.last = last;
         record.connected = self.connected;
-        // What the sink gives back was emptied elsewhere, not on this thread, and has its memory.
+        // The returned record was emptied on another thread and keeps its memory.
         self.accounting.record = sink.take(record);
         self.accounting.record.second_open_max = self.seconds.open;
     }
 
-    /// Publications due by `now_ns` get their provisional fates, and go out if they are ours.
+    /// Gives publications due by `now_ns` their provisional fates, and sends those that this shard publishes.
     pub(crate) fn publish_due(&mut self, now_ns: Nanos) {
         let mut published = false;
         while let Some(&Reverse((due_ns, channel))) = self.due.peek() {
@@ -400,40 +335,40 @@ impl Shard {
             let job = Job { channel, sequence, due_ns, measured };
             match self.plan.arm.publisher.as_ref().map(|p| p.mode) {
                 Some(Mode::External) if self.plan.publishes(channel) => {
-                    if let Some((publisher, mut desk)) = self.desk() {
-                        publisher.publish(job, &mut desk);
+                    if let Some((publisher, mut context)) = self.context() {
+                        publisher.publish(job, &mut context);
                     }
                 }
                 Some(Mode::Peer) => self.publish_as_peer(job),
                 _ => {}
             }
         }
-        if published && let Some((publisher, mut desk)) = self.desk() {
-            publisher.flush(&mut desk);
+        if published && let Some((publisher, mut context)) = self.context() {
+            publisher.flush(&mut context);
         }
     }
 
-    fn desk(&mut self) -> Option<(&mut Publisher, Desk<'_>)> {
+    fn context(&mut self) -> Option<(&mut Publisher, PublisherContext<'_>)> {
         let publisher = self.publisher.as_mut()?;
-        let desk = Desk {
+        let context = PublisherContext {
             arm: &self.plan.arm,
             poller: &self.poller,
             requests: &mut self.requests,
             record: &mut self.accounting.record,
             buffer: &mut self.buffer,
         };
-        Some((publisher, desk))
+        Some((publisher, context))
     }
 
-    /// When the next connection of the ramp is due. Nobody comes once measure is over: a crowd
-    /// that arrives during it may be told to end before it is whole.
+    /// When the next connection of the ramp is due. No client connects after measure: a crowd that connects
+    /// during measure may be ordered to end before it is complete.
     fn next_start_ns(&self) -> Option<Nanos> {
         let conn = self.crowd.get(self.started)?;
         let due_ns = self.plan.start_ns + self.plan.arm.ramp.due_ns(u64::from(conn.number));
         (due_ns < self.measure_ns().1).then_some(due_ns)
     }
 
-    /// Connections whose turn in the ramp has come.
+    /// Starts the connections whose turn in the ramp has come.
     fn start_due(&mut self) {
         for _ in 0..CONNECTS_MAX {
             let Some(due_ns) = self.next_start_ns().filter(|&at_ns| at_ns <= self.now_ns) else { return };
@@ -443,7 +378,7 @@ impl Shard {
         }
     }
 
-    /// Looks through a part of the crowd for those whose patience has ended.
+    /// Checks a part of the crowd for clients whose wait has timed out.
     fn sweep(&mut self) {
         let part = self.crowd.len().div_ceil(SWEEP_PARTS);
         for _ in 0..part {
@@ -458,13 +393,14 @@ impl Shard {
         }
         self.close_idle_seconds();
         let now_ns = self.now_ns;
-        if let Some((publisher, mut desk)) = self.desk() {
-            publisher.give_up(now_ns, &mut desk);
+        if let Some((publisher, mut context)) = self.context() {
+            publisher.give_up(now_ns, &mut context);
         }
     }
 
-    /// The arm is over: sockets are counted and closed, observations ended.
-    fn finish(&mut self) {
+    /// Ends the arm: counts and closes sockets, and ends observations. If the arm was stopped early, some
+    /// publications were still in flight.
+    fn finish(&mut self, stopped: bool) {
         if self.in_measure {
             self.accounting.cut_ages(self.now_ns.min(self.measure_ns().1), false);
         }
@@ -477,6 +413,9 @@ impl Shard {
                 self.client_leaves(index as u32);
             }
         }
-        self.accounting.finish();
+        if stopped {
+            self.accounting.excuse_in_flight(self.now_ns);
+        }
+        self.accounting.finish(self.crowd.iter().map(|conn| conn.number));
     }
 }

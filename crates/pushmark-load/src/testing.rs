@@ -1,4 +1,4 @@
-//! Plans for tests, and a target for them.
+//! Plans and a target for tests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -39,16 +39,16 @@ pub(crate) fn arm(transport: Transport, connections: u64) -> ArmPlan {
     arm
 }
 
-/// A target that lives in the loop it is a target of: nothing happens while it acts.
+/// A target that runs inside the loop under test, so nothing else happens while it acts.
 pub(crate) struct Target {
     listener: TcpListener,
     pub(crate) clients: Vec<TcpStream>,
-    /// Requests that have come.
+    /// Requests received.
     pub(crate) requests: usize,
 }
 
 impl Target {
-    /// With the plan of one shard that goes to it, from now on.
+    /// Returns a target, and the plan of one shard that connects to it and starts now.
     pub(crate) fn of(arm: ArmPlan) -> (Target, ShardPlan) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -65,7 +65,7 @@ impl Target {
         (Target { listener, clients: Vec::new(), requests: 0 }, plan)
     }
 
-    /// Takes who and what has come.
+    /// Accepts clients, and reads what they have sent.
     pub(crate) fn look(&mut self) {
         while let Ok((client, _)) = self.listener.accept() {
             client.set_nonblocking(true).unwrap();
@@ -77,6 +77,11 @@ impl Target {
                 self.requests += buffer[..n].windows(4).filter(|end| end == b"\r\n\r\n").count();
             }
         }
+    }
+
+    /// As [`Target::writes_all`], for the clients that are still connected.
+    pub(crate) fn says_all(&mut self, bytes: &[u8]) {
+        self.clients.iter_mut().for_each(|client| drop(client.write_all(bytes)));
     }
 
     pub(crate) fn writes_all(&mut self, bytes: &[u8]) {

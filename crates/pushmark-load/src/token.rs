@@ -1,9 +1,9 @@
-//! Tokens: 64 bits that say whose event or timer it is, and whether it is still meant.
+//! Tokens: 64 bits that name the owner of an event or timer, and show whether it is still valid.
 
 /// Largest generation: 28 bits.
 pub(crate) const GENERATIONS: u32 = (1 << 28) - 1;
 
-/// Whose event it is.
+/// The owner of an event or timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A client's socket.
@@ -11,14 +11,14 @@ pub(crate) enum Owner {
     /// A client's second socket (Bayeux).
     Side,
     /// A publisher connection's socket.
-    Outlet,
-    /// Timer: the next poll, or the next attempt.
+    PoolConnection,
+    /// Timer: the next poll, or the next attempt to connect.
     Next,
-    /// Timer: a subscription without an answer is taken to stand.
+    /// Timer: a subscription without an answer is assumed to be established.
     Settle,
     /// Timer: a poll beside a push connection.
     Safety,
-    /// Timer: the n-th application heartbeat (at most eight a client).
+    /// Timer: the n-th application heartbeat (at most eight per client).
     Every(u8),
 }
 
@@ -28,7 +28,7 @@ const HEARTBEATS_MAX: u8 = 8;
 pub(crate) fn pack(owner: Owner, generation: u32, index: u32) -> u64 {
     let owner = match owner {
         Owner::Client => 0,
-        Owner::Outlet => 1,
+        Owner::PoolConnection => 1,
         Owner::Next => 2,
         Owner::Settle => 3,
         Owner::Side => 4,
@@ -42,7 +42,7 @@ pub(crate) fn pack(owner: Owner, generation: u32, index: u32) -> u64 {
 pub(crate) fn unpack(token: u64) -> (Owner, u32, u32) {
     let owner = match token >> 60 {
         0 => Owner::Client,
-        1 => Owner::Outlet,
+        1 => Owner::PoolConnection,
         2 => Owner::Next,
         3 => Owner::Settle,
         4 => Owner::Side,
@@ -61,7 +61,7 @@ mod tests {
         for owner in [
             Owner::Client,
             Owner::Side,
-            Owner::Outlet,
+            Owner::PoolConnection,
             Owner::Next,
             Owner::Settle,
             Owner::Safety,

@@ -1,10 +1,11 @@
-//! Names for what goes wrong with sockets.
+//! Names for socket errors and other failures.
 
 use std::io;
 
 use pushmark_net::tls;
+use pushmark_proto::Failure;
 
-/// The kind an error is counted under.
+/// Returns the kind under which an error is counted.
 pub(crate) fn kind(error: &io::Error) -> &'static str {
     if let Some(trouble) = tls::Trouble::of(error) {
         return trouble.kind();
@@ -17,14 +18,41 @@ pub(crate) fn kind(error: &io::Error) -> &'static str {
         io::ErrorKind::TimedOut => "timeout_connect",
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => "unreachable",
         io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => "no_port",
-        // EMFILE and ENFILE have no kind of their own.
+        // EMFILE and ENFILE have no `ErrorKind`.
         _ if matches!(error.raw_os_error(), Some(23 | 24)) => "no_descriptor",
         _ => "io",
     }
 }
 
-/// Whether an error of this kind is the target's doing, or the network's: not a want of our own system,
-/// and none whose reason is not known.
+/// Returns how a connection ended that was counted under this kind, in the transport's words.
+pub(crate) fn how(kind: &str) -> String {
+    match kind {
+        "closed" => "end of stream".into(),
+        "closed_early" => "end of stream in the middle".into(),
+        "refused" => "connection refused".into(),
+        "timeout_connect" => "no connection in time".into(),
+        "timeout_tls" => "no TLS handshake in time".into(),
+        "timeout_handshake" => "no answer in time".into(),
+        "timeout_answer" => "no whole answer in time".into(),
+        "timeout_ready" => "the ready text did not come in time".into(),
+        "timeout_idle" => "silence beyond the idle time-out".into(),
+        kind => kind.replace('_', " "),
+    }
+}
+
+/// As [`how`], for what a target answered.
+pub(crate) fn how_of(failure: &Failure) -> String {
+    match failure {
+        Failure::Redirect(status) | Failure::Auth(status) | Failure::Status(status) => {
+            format!("HTTP {status}")
+        }
+        Failure::ClosedEarly => how(failure.kind()),
+        failure => failure.to_string(),
+    }
+}
+
+/// Whether the target or the network caused an error of this kind. It is `false` if this system lacks a
+/// resource, or if the cause is unknown.
 pub(crate) fn is_theirs(kind: &str) -> bool {
     !matches!(kind, "no_port" | "no_descriptor" | "io")
 }
@@ -32,17 +60,27 @@ pub(crate) fn is_theirs(kind: &str) -> bool {
 /// Most bytes of an answer that are shown.
 pub(crate) const SHOWN_MAX: usize = 300;
 
-/// The beginning of what a target said, on one line: `HTTP/1.1 302 Found | Location: /login`.
+/// Shown in place of no bytes.
+pub(crate) const NOTHING: &str = "nothing";
+
+/// Returns the beginning of what a target sent, on one line: `HTTP/1.1 302 Found | Location: /login`.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_MAX)]);
     let lines: Vec<String> =
         text.lines().filter(|line| !line.is_empty()).map(|line| line.escape_debug().to_string()).collect();
-    if lines.is_empty() { "nothing".to_owned() } else { lines.join(" | ") }
+    if lines.is_empty() { NOTHING.to_owned() } else { lines.join(" | ") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ends_are_told_in_the_words_of_the_transport() {
+        assert_eq!(how_of(&Failure::Auth(401)), "HTTP 401");
+        assert_eq!(how_of(&Failure::ClosedEarly), "end of stream in the middle");
+        assert_eq!((how("reset").as_str(), how("tls_alert").as_str()), ("reset", "tls alert"));
+    }
 
     #[test]
     fn what_came_is_one_readable_line() {

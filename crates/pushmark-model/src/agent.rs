@@ -1,56 +1,74 @@
-//! What a run and its agents say to one another, in [frames](crate::frame).
+//! The messages between a run and its agents, in [frames](crate::frame).
 //!
-//! An agent is a process of the generator. It gets the plans of its shards and the orders to them,
-//! gives their records, and needs nothing else: a local run is the same with threads in its place.
+//! An agent is a process of the generator. It receives the plans of its shards and orders to them, sends
+//! their records, and needs nothing else. A local run is the same with threads in place of agents.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::plan::ShardPlan;
 use crate::record::Record;
+use crate::secret::SecretValues;
 use crate::steer::Steer;
 
-/// What an agent is told.
+/// A message to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// First of all: its shards.
+    /// The first message: the agent's shards.
     Begin(Begin),
-    /// To all of them.
+    /// To all of its shards.
     Steer(Steer),
 }
 
 /// The work of an agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
-    /// Plans as JSON: they leave out what is absent, which a form without names cannot tell.
+    /// Plans as JSON: they leave out absent fields, which a format without field names cannot represent.
     plans: String,
-    /// Where its threads run; empty: anywhere.
+    /// CPUs for its threads; empty: any.
     pub cpus: Vec<u32>,
+    /// Values of `{secret.NAME}`, which plans do not hold. They are sent through a socket to a child process.
+    secrets: Vec<(String, String)>,
+}
+
+/// Omits the values of secrets.
+impl std::fmt::Debug for Begin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Begin").field("cpus", &self.cpus).finish_non_exhaustive()
+    }
 }
 
 impl Begin {
-    /// Of these shards.
+    /// Creates the work for these shards.
     ///
     /// # Panics
-    /// Never: a plan is data.
+    /// Never: a plan can always be serialised.
     pub fn new(plans: &[ShardPlan], cpus: &[u32]) -> Begin {
+        let all = plans.iter().flat_map(|plan| plan.arm.secrets.iter());
+        let secrets: BTreeMap<&str, &str> = all.collect();
+        let secrets = secrets.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let plans = serde_json::to_string(plans).expect("a plan is data");
-        Begin { plans, cpus: cpus.to_vec() }
+        Begin { plans, cpus: cpus.to_vec(), secrets }
     }
 
-    /// Its shards, bit for bit.
+    /// Returns its shards, bit for bit.
     ///
     /// # Errors
-    /// What is no list of plans.
+    /// Fails if the text is not a list of plans.
     pub fn plans(&self) -> Result<Vec<ShardPlan>, serde_json::Error> {
-        serde_json::from_str(&self.plans)
+        let mut plans: Vec<ShardPlan> = serde_json::from_str(&self.plans)?;
+        let secrets: SecretValues = self.secrets.iter().cloned().collect();
+        plans.iter_mut().for_each(|plan| plan.arm.secrets = secrets.clone());
+        Ok(plans)
     }
 }
 
-/// What an agent says.
+/// A message from an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Said {
     /// A second of one of its shards.
     Record(Box<Record>),
-    /// All have ended; or why one could not run.
+    /// All shards have ended; or why one could not run.
     Ended(Result<(), String>),
 }

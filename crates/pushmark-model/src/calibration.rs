@@ -1,5 +1,5 @@
-//! What the generator can do on a machine, and how well it can see there: the result of
-//! `pushmark calibrate`. Later runs on the same machine say so beside their figures.
+//! What the generator can do on a machine, and its measurement noise there: the result of `pushmark
+//! calibrate`. Later runs on the same machine report it beside their figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::transport::Transport;
 /// The schema of a calibration.
 pub const SCHEMA: &str = "pushmark.calibration/1";
 
-/// What was found on a machine.
+/// The calibration of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Always [`SCHEMA`].
@@ -18,46 +18,46 @@ pub struct Calibration {
     pub at: String,
     /// The version of pushmark that was calibrated.
     pub pushmark_version: String,
-    /// CPU model, logical CPUs and kernel: elsewhere it does not hold.
+    /// CPU model. The calibration is valid only with the same CPU model, logical CPUs and kernel.
     pub cpu: String,
     /// Logical CPUs.
     pub cpus: u32,
     /// Kernel release.
     pub kernel: String,
-    /// The most that was received, a transport.
+    /// The highest rate received, by transport.
     pub ceilings: Vec<Ceiling>,
-    /// Connections that one run may hold, both ends on this machine.
+    /// Connections that one run can hold, with both ends on this machine.
     pub connections: u64,
-    /// The least that can be seen.
+    /// The smallest latency that can be measured.
     pub floor: NoiseFloor,
 }
 
-/// The highest rate at which nothing was lost and the generator had CPU to spare.
+/// The highest rate without loss at which the generator had CPU to spare.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// How it was heard.
+    /// How messages were received.
     pub transport: Transport,
-    /// Deliveries a second.
+    /// Deliveries per second.
     pub deliveries_per_s: f64,
-    /// Who was in the way of more.
+    /// What limited the rate.
     pub by: Limit,
-    /// The generator's busiest core then, 0 to 1.
+    /// The generator's busiest core at this rate, 0 to 1.
     pub busiest_core: f64,
-    /// CPU of the generator for a delivery, µs.
+    /// CPU time of the generator per delivery, µs.
     pub cpu_us_per_delivery: f64,
 }
 
-/// Who was in the way of a higher rate.
+/// What limited a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
-    /// Ours: this is our ceiling.
+    /// The generator: this is its ceiling.
     Generator,
-    /// The null server could not send more: ours is at least this.
+    /// The null server could not send more: the generator's ceiling is at least this.
     Server,
 }
 
-/// Latency of a small crowd on a server with nothing to do: what is left is the machine's, and ours.
+/// Latency of a small crowd on an idle server: the rest is due to the machine and the generator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
     /// Median, µs.
@@ -66,12 +66,15 @@ pub struct NoiseFloor {
     pub p99_us: Option<i64>,
     /// Largest, µs.
     pub max_us: Option<i64>,
+    /// Median of the read lag, µs; absent in older calibrations.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub read_lag_p50_us: Option<i64>,
     /// 99th percentile of the read lag, µs.
     pub read_lag_p99_us: Option<i64>,
 }
 
 impl Ceiling {
-    /// Deliveries a second in two digits, downwards: it is known no better.
+    /// Returns deliveries per second, rounded down to two digits: it is not known more precisely.
     pub fn rounded(&self) -> u64 {
         let grain = 10f64.powf(self.deliveries_per_s.max(10.0).log10().floor() - 1.0);
         ((self.deliveries_per_s / grain).floor() * grain) as u64
@@ -79,14 +82,14 @@ impl Ceiling {
 }
 
 impl Calibration {
-    /// Whether it was made with this program on a machine like that.
+    /// Whether it was made with this version on such a machine.
     pub fn holds_for(&self, version: &str, machine: &Environment) -> bool {
         self.schema == SCHEMA
             && self.pushmark_version == version
             && (&self.cpu, self.cpus, &self.kernel) == (&machine.cpu, machine.cpus, &machine.kernel)
     }
 
-    /// The ceiling of a transport; absent where it was not measured.
+    /// Returns the ceiling of a transport; `None` if it was not measured.
     pub fn ceiling(&self, transport: Transport) -> Option<&Ceiling> {
         self.ceilings.iter().find(|ceiling| ceiling.transport == transport)
     }

@@ -1,5 +1,5 @@
-//! `pushmark compare` as a file (schema `pushmark.compare/1`): two sets of starts, arm by arm, with
-//! what differs beside the thing compared. Ratios and differences are always B against A.
+//! The result file of `pushmark compare` (schema `pushmark.compare/1`): two sets of starts, arm by arm, and
+//! the settings in which they differ. Ratios and differences are always of B relative to A.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,35 +15,53 @@ pub const SCHEMA: &str = "pushmark.compare/1";
 pub struct Comparison {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// What B is compared with.
+    /// The baseline.
     pub a: Set,
-    /// What is compared.
+    /// The set that is compared with the baseline.
     pub b: Set,
+    /// The order in which the starts of both sides were made; absent in older files.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub design: Option<Design>,
     /// Machine, versions and settings that are not the same on both sides.
     pub differs: Vec<Setting>,
-    /// What was asked to decide; absent: `delivery.p99` where every start has it, else `delivery.p50`.
+    /// The metric that was requested to decide; absent: `delivery.p99` if every start has it, else
+    /// `delivery.p50`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metric: Option<String>,
-    /// Each arm that both sides have.
+    /// The arms that both sides have.
     pub pairs: Vec<Pair>,
     /// Arms that only one side has.
     pub unmatched: Vec<Unmatched>,
     /// Starts that are doubtful, on either side.
     pub doubts: Vec<Doubt>,
-    /// Each `--fail-if` on each arm.
+    /// Each `--fail-if` condition on each arm.
     pub gates: Vec<Gate>,
 }
 
 /// One side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Set {
-    /// As it was named.
+    /// The name as given on the command line.
     pub given: String,
     /// The ids of its runs.
     pub runs: Vec<String>,
 }
 
-/// Which of the two sides.
+/// The order in which the starts of both sides were made. If a host drifts, later starts differ from earlier
+/// ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// Alternating, in blocks of one sitting (`pushmark ab`): compared within the blocks.
+    Interleaved,
+    /// At overlapping times, without blocks.
+    Overlapping,
+    /// All starts of one side before all of the other: drift in between cannot be separated from a
+    /// difference.
+    Apart,
+}
+
+/// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SideName {
@@ -54,7 +72,7 @@ pub enum SideName {
 }
 
 impl SideName {
-    /// `A` or `B`.
+    /// Returns `A` or `B`.
     pub fn name(self) -> &'static str {
         match self {
             SideName::A => "A",
@@ -68,13 +86,13 @@ impl SideName {
 pub struct Setting {
     /// A scenario's key, or `environment.…`.
     pub key: String,
-    /// Of A; `–` where it has none.
+    /// A's value; `–` if A has none.
     pub a: String,
-    /// Of B.
+    /// B's value.
     pub b: String,
 }
 
-/// An arm of both sides.
+/// An arm that both sides have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// The cell of the suite; absent outside one.
@@ -86,12 +104,22 @@ pub struct Pair {
     pub n_a: usize,
     /// Starts of B that are used.
     pub n_b: usize,
-    /// The metric that decides; absent where it could not be compared.
+    /// The share of starts in which the deciding percentile falls among the missing, which is worse than any
+    /// value. Also decides. Absent if no start lost the percentile.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lost: Option<Effect>,
+    /// The metric that decides; absent if it could not be compared.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub primary: Option<Effect>,
-    /// Why it could not.
+    /// Why the deciding metric could not be compared.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub not_compared: Option<String>,
+    /// The deciding metric could not be compared because no start of one side has a trustworthy value.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub unbelieved: bool,
+    /// `delivery.of_intended`: loss also decides. Absent if it is the deciding metric, or is not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss: Option<Effect>,
     /// The other metrics that every start of both sides has.
     pub others: Vec<Effect>,
 }
@@ -99,42 +127,55 @@ pub struct Pair {
 /// One metric of one arm, on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Its name.
+    /// The metric's name.
     pub metric: String,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: String,
     /// A's starts.
     pub a: Summary,
     /// B's starts.
     pub b: Summary,
-    /// B ÷ A, geometric means; absent where a value is 0 or below.
+    /// B ÷ A of geometric means; absent if a value is 0 or below.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ratio: Option<Bounded>,
-    /// B − A, arithmetic means; where there is no ratio.
+    /// B − A of arithmetic means; present if there is no ratio.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub difference: Option<Bounded>,
-    /// How it was tested.
+    /// The test used.
     pub test: Test,
-    /// How often chance alone gives as much; absent where nothing was tested.
+    /// The probability that chance alone gives a difference this large; absent if nothing was tested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p: Option<f64>,
-    /// The same after Holm's adjustment within its family: the primary metrics of all arms, or all others.
+    /// The smallest p that this number of starts can give, however large the difference is; absent if there
+    /// is no such bound, or if nothing was tested.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attainable: Option<f64>,
+    /// `p` after Holm's adjustment within its family: decides over all arms, or over all other metrics.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p_adjusted: Option<f64>,
-    /// What is to be said.
+    /// The conclusion.
     pub finding: Finding,
-    /// The smallest share by which B could have differed and be seen four times of five; absent
-    /// where nothing was tested, or the values do not vary.
+    /// The smallest relative difference of B that would be detected four times out of five; absent if nothing
+    /// was tested, or if the values do not vary.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub detectable: Option<f64>,
+    /// Starts per side with which a difference could be shown; present if there are too few.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub starts_needed: Option<usize>,
+    /// Every start of one side is beyond every start of the other.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub separated: bool,
+    /// Differences of the means below this value do not matter, in the metric's unit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub worth: Option<f64>,
 }
 
-/// A number and its 95 % interval.
+/// A number and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bounded {
     /// The number.
     pub value: f64,
-    /// The interval's ends; absent below five starts.
+    /// The interval's ends; absent with fewer than five starts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interval: Option<(f64, f64)>,
 }
@@ -147,11 +188,13 @@ pub enum Test {
     WelchLog,
     /// Permutation of the starts.
     Permutation,
-    /// Not: a side has fewer than five starts.
+    /// Permutation within the blocks of a sitting.
+    BlockedPermutation,
+    /// Not tested: a side has fewer than five starts.
     None,
 }
 
-/// What is to be said of a metric.
+/// The conclusion about a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -159,16 +202,20 @@ pub enum Finding {
     Better,
     /// B is worse.
     Worse,
-    /// B differs, and neither way is good.
+    /// B differs, and neither direction is better.
     Differs,
+    /// B differs by less than matters.
+    Alike,
     /// No significant difference.
     NoDifference,
+    /// No difference was found, and with this many tests and this few starts none could be.
+    CannotShow,
     /// Too few starts for a test.
     NotTested,
 }
 
 impl Finding {
-    /// Whether a difference was seen.
+    /// Whether a difference was found.
     pub fn is_difference(self) -> bool {
         matches!(self, Finding::Better | Finding::Worse | Finding::Differs)
     }
@@ -197,23 +244,26 @@ pub struct Doubt {
     pub transport: Transport,
     /// Its verdict.
     pub state: VerdictState,
-    /// The backlog grew: its percentiles depend on when it was stopped.
+    /// The backlog grew: its percentiles depend on when the run was stopped.
     pub unstable: bool,
-    /// Whether it is compared all the same; an unstable one without its latencies.
+    /// Whether the start is still compared; an unstable one is, without its latencies.
     pub used: bool,
+    /// The figures that are excluded; empty if none or all of them are.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub without: Vec<String>,
     /// The worst reason.
     pub reason: String,
 }
 
-/// Whether a `--fail-if` let an arm pass.
+/// The result of a `--fail-if` condition on an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Passed {
-    /// It is not worse by so much.
+    /// Not worse by the stated amount.
     Pass,
-    /// It is.
+    /// Worse by the stated amount.
     Fail,
-    /// The interval allows both.
+    /// The confidence interval allows both.
     Inconclusive,
 }
 
@@ -227,7 +277,7 @@ pub struct Gate {
     pub case: Option<String>,
     /// The arm.
     pub transport: Transport,
-    /// What became of it.
+    /// The result.
     pub outcome: Passed,
     /// Why, in words.
     pub why: String,

@@ -1,5 +1,5 @@
-//! Self-checked data: padding that is drawn from the seed for each publication, so that whoever
-//! hears it can tell whether it is what was published. The stamp says which publication that was.
+//! Self-checked content: padding drawn from the seed for each publication, so that a receiver can check
+//! whether it is unchanged. The stamp identifies the publication.
 
 use memchr::memmem;
 
@@ -9,7 +9,7 @@ use crate::stamp::{PREFIX, STAMP_LEN, Stamp};
 /// Digits of one draw: 36¹² is below 2⁶⁴.
 const DIGITS_A_DRAW: usize = 12;
 
-/// Fills `padding` as `stamp`'s publication has it under `seed`; the stamp's own alphabet.
+/// Fills `padding` for the publication of `stamp` under `seed`, in the stamp's alphabet.
 pub fn draw_padding(seed: u64, stamp: &Stamp, padding: &mut [u8]) {
     let mut draw = Draw::new(seed, Purpose::Padding, u64::from(stamp.channel) << 40 ^ stamp.sequence);
     for piece in padding.chunks_mut(DIGITS_A_DRAW) {
@@ -21,17 +21,42 @@ pub fn draw_padding(seed: u64, stamp: &Stamp, padding: &mut [u8]) {
     }
 }
 
-/// How many of the publications in a message are not what was published. `size_of` is the size of
-/// a payload; stamps of another run (`nonce`) are not ours to judge.
-pub fn corrupt(message: &[u8], nonce: u32, seed: u64, size_of: impl Fn(&Stamp) -> usize) -> u64 {
+/// Returns how many publications in a message differ from what was published. `size_of` returns the size of a
+/// payload. Counts only publications for which `judged` is true: those of this run and its measure phase.
+pub fn corrupt(
+    message: &[u8],
+    seed: u64,
+    judged: impl Fn(&Stamp) -> bool,
+    size_of: impl Fn(&Stamp) -> usize,
+) -> u64 {
     let mut corrupt = 0;
     let mut drawn = Vec::new();
     for at in memmem::find_iter(message, PREFIX) {
         let stamp = message[at..].first_chunk::<STAMP_LEN>().and_then(Stamp::parse);
-        let Some(stamp) = stamp.filter(|stamp| stamp.nonce == nonce) else { continue };
+        let Some(stamp) = stamp.filter(|stamp| judged(stamp)) else { continue };
         drawn.resize(size_of(&stamp).saturating_sub(STAMP_LEN), 0);
         draw_padding(seed, &stamp, &mut drawn);
         corrupt += u64::from(!message[..at].ends_with(&drawn));
+    }
+    corrupt
+}
+
+/// Like [`corrupt`], for a message that is incomplete: checks the complete publications, and shortens `kept`
+/// to the bytes that a publication of at most `size_max` bytes may still need before its stamp.
+pub fn corrupt_so_far(
+    kept: &mut Vec<u8>,
+    size_max: usize,
+    seed: u64,
+    judged: impl Fn(&Stamp) -> bool,
+    size_of: impl Fn(&Stamp) -> usize,
+) -> u64 {
+    let corrupt = corrupt(kept, seed, judged, size_of);
+    kept.drain(..kept.len().saturating_sub(size_max.max(STAMP_LEN) - 1));
+    // Publications that were checked are not checked again; padding never contains the beginning of a stamp.
+    let mut whole: Vec<usize> = memmem::find_iter(kept, PREFIX).collect();
+    whole.retain(|at| at + STAMP_LEN <= kept.len());
+    for at in whole {
+        kept[at + PREFIX.len() - 1] = 0;
     }
     corrupt
 }
@@ -52,7 +77,7 @@ mod tests {
     }
 
     fn corrupt_in(message: &[u8]) -> u64 {
-        corrupt(message, 7, 42, |_| SIZE)
+        corrupt(message, 42, |stamp| stamp.nonce == 7, |_| SIZE)
     }
 
     #[test]
@@ -71,13 +96,35 @@ mod tests {
             assert_eq!(corrupt_in(&bad), 1, "byte {at}");
         }
         assert_eq!(corrupt_in(&good[1..]), 1);
-        // The stamp of one publication behind the data of another.
+        // The stamp of one publication after the data of another.
         let swapped = [&payload(0, 3)[..SIZE - STAMP_LEN], &payload(0, 4)[SIZE - STAMP_LEN..]].concat();
         assert_eq!(corrupt_in(&[&good[..], &swapped].concat()), 1);
     }
 
     #[test]
-    fn another_runs_stamp_is_not_judged() {
-        assert_eq!(corrupt(&payload(0, 3), 8, 42, |_| SIZE), 0);
+    fn what_is_not_judged_is_not_counted() {
+        let spoiled = &payload(0, 3)[1..];
+        assert_eq!(corrupt(spoiled, 42, |stamp| stamp.nonce == 8, |_| SIZE), 0);
+        assert_eq!(corrupt(spoiled, 42, |stamp| stamp.nonce == 7, |_| SIZE), 1);
+    }
+
+    #[test]
+    fn a_message_judged_in_pieces_is_judged_as_a_whole() {
+        let good = |n: u64| payload(0, n);
+        let spoiled = |n: u64| payload(0, n)[1..].to_vec();
+        let message: Vec<u8> = (0..200)
+            .flat_map(|n| if n % 7 == 0 { spoiled(n) } else { good(n) }.into_iter().chain(*b"\",\""))
+            .collect();
+        let whole = corrupt_in(&message);
+        assert_eq!(whole, 29);
+        for piece in [1, 47, 48, 49, 127, 128, 1_000] {
+            let (mut kept, mut found) = (Vec::new(), 0);
+            for bytes in message.chunks(piece) {
+                kept.extend_from_slice(bytes);
+                found += corrupt_so_far(&mut kept, SIZE, 42, |stamp| stamp.nonce == 7, |_| SIZE);
+                assert!(kept.len() < SIZE);
+            }
+            assert_eq!(found + corrupt_in(&kept), whole, "in pieces of {piece}");
+        }
     }
 }

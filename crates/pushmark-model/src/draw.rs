@@ -1,9 +1,9 @@
-//! Everything drawn by chance, drawn from the seed alone: a run repeats from `run.json`.
+//! All random draws, from the seed alone: `run.json` is enough to repeat a run.
 //!
-//! A draw is a hash of (seed, purpose, index), not a stream: any agent can compute its own
-//! part of the crowd without the rest.
+//! A draw is a hash of (seed, purpose, index), not a stream: any agent can compute its own part of the crowd
+//! without the rest.
 
-/// What a number is drawn for; keeps independent draws independent.
+/// The purpose of a draw; keeps independent draws independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The order of arms.
@@ -20,7 +20,7 @@ pub enum Purpose {
     Arrivals,
     /// Size of a publication.
     Size,
-    /// Which shard holds a connection.
+    /// The shard of a connection.
     Shard,
     /// Which connections carry kernel receive stamps.
     StampSample,
@@ -34,12 +34,14 @@ pub enum Purpose {
     Check,
     /// The order of a suite's cases.
     CaseOrder,
-    /// Ways to deal starts out to two sets.
+    /// Reassignments of starts to two sets.
     Permutation,
     /// Padding of a publication whose content is checked.
     Padding,
     /// Prices of a demonstration.
     Quotes,
+    /// Which side of a sitting begins a block.
+    Side,
 }
 
 /// A generator for one purpose (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
@@ -49,14 +51,14 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The stream of `purpose` number `index` under `seed`.
+    /// Creates the stream of `purpose` number `index` under `seed`.
     pub fn new(seed: u64, purpose: Purpose, index: u64) -> Draw {
         let mut draw = Draw { state: seed ^ (purpose as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) };
         let mixed = draw.next_u64() ^ index.wrapping_mul(0xd1b5_4a32_d192_ed03);
         Draw { state: mixed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -70,7 +72,7 @@ impl Draw {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform on 0..bound. `bound` of 0 gives 0.
+    /// Uniform on 0..bound. Returns 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
@@ -87,7 +89,7 @@ impl Draw {
         }
     }
 
-    /// `k` distinct numbers of 0..m, ascending (Floyd's sampling; k ≤ m).
+    /// Returns `k` distinct numbers of 0..m, ascending (Floyd's sampling; k ≤ m).
     pub fn choose(&mut self, k: u32, m: u32) -> Vec<u32> {
         let mut chosen = std::collections::BTreeSet::new();
         for j in m - k.min(m)..m {

@@ -1,42 +1,42 @@
-//! When a flood ends: connections come at a fixed rate, whatever became of those before them,
-//! until the server has had enough of them or we have no more. Pure: it is shown each second.
+//! Decides when a flood ends: connections are opened at a fixed rate, whatever becomes of earlier ones, until
+//! the server's limit is reached or the generator has no more. Pure: it receives one summary per second.
 //!
-//! The flood is open. *Offered* are the connections that were due, *established* those that got
-//! a first byte of response (the kernel accepts before the server does), *served* those that
-//! heard the last publication in time. A closed flood, which waits for an answer before it opens
-//! the next, would slow down with the server and show its rate as the server's.
+//! The flood is an open model. *Offered* are the connections that were due. *Established* are those that
+//! received a first byte of response (the kernel accepts before the server does). *Served* are those that
+//! received the last publication in time. A closed flood, which waits for an answer before it opens the next
+//! connection, would slow down with the server and report its own rate as the server's.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// A flood with every number filled in; the crowd of the plan is its bound.
+/// A flood with every number filled in; the plan's crowd is its upper bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FloodPlan {
-    /// Connections a second.
+    /// Connections per second.
     pub rate_per_s: f64,
-    /// New connections are counted over so long.
+    /// Length of the intervals in which new connections are counted.
     pub interval_ns: u64,
-    /// A publication that is older than this when it is heard ends the flood.
+    /// A publication that is older than this when it is received ends the flood.
     pub collapse_ns: u64,
     /// Mean gap of publications, over all channels; absent: nothing is published.
     pub publish_ns: Option<u64>,
-    /// What this machine could not hold of the crowd that was asked for: `open_files`, `ports`, ….
+    /// The resource of this machine that limited the requested crowd: `open_files`, `ports`, ….
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cut_by: Option<String>,
 }
 
-/// A trend of fewer seconds is none: a server's pause is no end.
+/// Shortest trend: a short pause of the server must not end the flood.
 const WINDOW_MIN_S: usize = 15;
-/// A trend of fewer connections is none either: at two a second they take ten seconds.
+/// Fewest connections of a trend: at two per second they take ten seconds.
 const WINDOW_CLIENTS: f64 = 20.0;
 /// Longest trend, for the slowest floods.
 const WINDOW_MAX_S: usize = 600;
-/// Fewer failures, or losses, are single ones.
+/// With fewer failures or losses, the flood goes on.
 const FEW: u64 = 10;
 
 impl FloodPlan {
-    /// How long a trend is.
+    /// Returns the length of a trend, s.
     pub fn window_s(&self) -> usize {
         let clients = (WINDOW_CLIENTS / self.rate_per_s).ceil();
         (clients as usize).clamp(WINDOW_MIN_S, WINDOW_MAX_S)
@@ -54,13 +54,13 @@ pub struct FloodSecond {
     pub connected: u64,
     /// Attempts that failed in it.
     pub failed: u64,
-    /// Of them for want of a port or a descriptor of ours.
+    /// Of them, those that failed because the generator had no port or descriptor left.
     pub failed_ours: u64,
     /// Connections lost in it.
     pub lost: u64,
     /// Deliveries in it.
     pub received: u64,
-    /// Their median latency, µs; where nothing is published that of answers to those who came.
+    /// Median latency of these deliveries, µs; if nothing is published, of the answers to new connections.
     pub latency_us: Option<i64>,
     /// The server's process has ended.
     pub ended: bool,
@@ -72,26 +72,26 @@ pub struct FloodSecond {
 pub enum FloodEnd {
     /// The server's process ended by itself.
     Died,
-    /// It let go of at least half of those it held.
+    /// The server closed at least half of the connections it held.
     Shed,
-    /// At least half of those who came were turned away.
+    /// The server refused at least half of the new connections.
     Refused,
-    /// Nobody who came was answered any more.
+    /// The server no longer answered new connections.
     Stalled,
-    /// What was heard was older than the bound.
+    /// Publications arrived later than the bound.
     Collapsed,
-    /// Clients were held, and heard nothing that was due.
+    /// Clients stayed connected, and received nothing that was due.
     Silent,
-    /// We had no port or descriptor left.
+    /// The generator had no port or descriptor left.
     Ours,
-    /// Every connection of the plan was offered: the server's limit was not met.
+    /// Every connection of the plan was offered: the server's limit was not reached.
     Limit,
     /// Stopped from outside.
     Stopped,
 }
 
 impl FloodEnd {
-    /// The word in files and tables.
+    /// Returns the word in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             FloodEnd::Died => "died",
@@ -106,13 +106,13 @@ impl FloodEnd {
         }
     }
 
-    /// What happened, for people.
+    /// Returns a description for people.
     pub fn words(self) -> &'static str {
         match self {
             FloodEnd::Died => "the server died",
             FloodEnd::Shed => "the server let go of half of those it held",
             FloodEnd::Refused => "the server turned half of those who came away",
-            FloodEnd::Stalled => "the server answered nobody new any more",
+            FloodEnd::Stalled => "the server stopped answering new clients",
             FloodEnd::Collapsed => "what it published came too late",
             FloodEnd::Silent => "it held its clients and published nothing any more",
             FloodEnd::Ours => "this machine had no more connections to offer",
@@ -121,7 +121,7 @@ impl FloodEnd {
         }
     }
 
-    /// Whether the server's own limit was met.
+    /// Whether the server's own limit was reached.
     pub fn is_the_servers(self) -> bool {
         !matches!(self, FloodEnd::Ours | FloodEnd::Limit | FloodEnd::Stopped)
     }
@@ -133,18 +133,18 @@ pub struct FloodWatch {
     plan: FloodPlan,
     /// Connections of the plan.
     limit: u64,
-    /// The trend: its first second lies a window back.
+    /// The last window of seconds.
     recent: VecDeque<FloodSecond>,
     established_max: u64,
-    /// Seconds since something was heard, or since there is somebody to hear it.
+    /// Seconds in a row in which clients were connected and received nothing.
     silent_s: u64,
-    /// Seconds since everybody was offered.
+    /// Seconds since every connection was offered.
     whole_s: usize,
     seconds: u64,
 }
 
 impl FloodWatch {
-    /// Of a flood of at most `limit` connections.
+    /// Watches a flood of at most `limit` connections.
     pub fn new(plan: FloodPlan, limit: u64) -> FloodWatch {
         FloodWatch {
             plan,
@@ -157,7 +157,7 @@ impl FloodWatch {
         }
     }
 
-    /// Shows it the next second; why the flood is over, if it is.
+    /// Takes the next second, and returns why the flood has ended, if it has.
     pub fn see(&mut self, now: FloodSecond) -> Option<FloodEnd> {
         self.seconds += 1;
         let window = self.plan.window_s();
@@ -188,11 +188,11 @@ impl FloodWatch {
         ends.into_iter().find(|(so, _)| *so).map(|(_, end)| end)
     }
 
-    /// Nothing was heard through two publications, and they are overdue.
+    /// Whether nothing was received for two mean gaps of publications plus the bound on their age.
     fn is_silent(&self) -> bool {
         let Some(publish_ns) = self.plan.publish_ns else { return false };
         let longest_ns = self.plan.collapse_ns + 2 * publish_ns;
-        // A publication a little after the window's end is still on its way.
+        // A publication that was due shortly after the window's end is still under way.
         self.silent_s > longest_ns.div_ceil(1_000_000_000)
     }
 }

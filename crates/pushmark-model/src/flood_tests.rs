@@ -14,13 +14,13 @@ fn plan(rate_per_s: f64) -> FloodPlan {
     }
 }
 
-/// A server that holds so many, and then does something.
+/// A server that holds this many connections, and changes its behaviour beyond them.
 struct Server {
     holds: u64,
     beyond: fn(&mut FloodSecond, over: u64),
 }
 
-/// Floods it, at most an hour; the second of the end, why, and the last second seen.
+/// Floods the server for at most an hour. Returns the second of the end, the reason, and the last second.
 fn flood(rate: f64, limit: u64, server: &Server) -> (u64, FloodEnd, FloodSecond) {
     let mut watch = FloodWatch::new(plan(rate), limit);
     let mut established = 0;
@@ -71,7 +71,7 @@ fn a_server_that_refuses_ends_it_when_half_of_those_who_come_are_refused() {
 #[test]
 fn single_failures_are_no_end() {
     let server = Server { holds: 100, beyond: |now, _| now.failed = 1 };
-    // One in fifty fails, and the others are answered.
+    // One in fifty fails, and the others receive an answer.
     let mut watch = FloodWatch::new(plan(50.0), 5_000);
     for second in 1..=99u64 {
         let n = 50 * second;
@@ -88,7 +88,7 @@ fn a_server_that_answers_nobody_new_has_stalled() {
     let server = Server { holds: 2_500, beyond: |_, _| {} };
     let (second, end, _) = flood(50.0, 20_000, &server);
     assert_eq!((second, end), (50 + 15, FloodEnd::Stalled));
-    // At two a second a trend is ten seconds of clients, and no less than the shortest.
+    // At two per second a trend would be ten seconds of clients, which is below the shortest.
     assert_eq!((plan(2.0).window_s(), plan(0.5).window_s(), plan(500.0).window_s()), (15, 40, 15));
 }
 
@@ -96,7 +96,7 @@ fn a_server_that_answers_nobody_new_has_stalled() {
 fn a_pause_is_not_a_stall() {
     let mut watch = FloodWatch::new(plan(50.0), 100_000);
     for second in 1..=120u64 {
-        // A collection of twelve seconds, and everything at once after it.
+        // A garbage collection of twelve seconds, and everything at once after it.
         let pause = (60..72).contains(&second);
         let n = 50 * if pause { 60 } else { second };
         let heard = second % 10 == 0 && !pause;
@@ -139,7 +139,7 @@ fn an_emitter_that_died_is_told_by_silence() {
         },
     };
     let (second, end, _) = flood(50.0, 20_000, &server);
-    // The last news came in second 20; two cycles and the bound later it is overdue.
+    // The last publication arrived in second 20; two cycles and the bound later the next is overdue.
     assert_eq!((second, end), (20 + 30 + 1, FloodEnd::Silent));
 }
 

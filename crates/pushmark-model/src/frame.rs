@@ -1,12 +1,13 @@
-//! Frames: how plans and records travel between processes. A length (u32, little endian) and
-//! that many bytes of [postcard](https://postcard.jamesmunns.com/wire-format).
+//! Frames: the transfer format of plans and records between processes. A length (u32, little endian) and that
+//! many bytes of [postcard](https://postcard.jamesmunns.com/wire-format).
 
 use std::io::{self, Read, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest frame accepted: far above any record, so a torn stream is told from a large one.
+/// Longest frame accepted: far above any record, so that a corrupt stream is distinguished from a large
+/// record.
 pub const FRAME_MAX: u32 = 64 << 20;
 
 /// Writes one frame.

@@ -1,4 +1,4 @@
-//! A distribution of durations that may be negative, and percentiles over what was expected.
+//! A distribution of durations that may be negative, and percentiles over the expected values.
 
 use std::sync::LazyLock;
 
@@ -9,12 +9,12 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer,
 
 use crate::run::Latency;
 
-/// One hour in µs: the largest value told apart.
+/// One hour in µs: the largest value that is distinguished.
 pub const HIGHEST_US: u64 = 3_600_000_000;
 
 /// Values ≥ 0 and magnitudes of values < 0, in µs, three significant digits up to one hour.
 ///
-/// Each half is made (184 KiB) when its first value comes: of the distributions of a record most stay
+/// Each half is allocated (184 KiB) when its first value is recorded: most distributions of a record stay
 /// empty.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
@@ -23,7 +23,7 @@ pub struct Distribution {
     over_1h: u64,
 }
 
-/// What a half is that was never made.
+/// The value of a half that was never allocated.
 static EMPTY: LazyLock<Histogram<u64>> = LazyLock::new(empty);
 
 fn empty() -> Histogram<u64> {
@@ -64,22 +64,22 @@ impl Distribution {
             .saturating_record(magnitude_us.min(HIGHEST_US));
     }
 
-    /// Values recorded.
+    /// Returns the number of values recorded.
     pub fn count(&self) -> u64 {
         self.positive().len() + self.negative_count()
     }
 
-    /// Values below 0.
+    /// Returns the number of values below 0.
     pub fn negative_count(&self) -> u64 {
         self.negative.as_ref().map_or(0, |n| n.len())
     }
 
-    /// Values above one hour.
+    /// Returns the number of values above one hour.
     pub fn over_1h(&self) -> u64 {
         self.over_1h
     }
 
-    /// Adds another distribution; the order of additions never shows.
+    /// Adds another distribution. The order of additions does not matter.
     pub fn merge(&mut self, other: &Distribution) {
         if let Some(theirs) = other.positive.as_ref().filter(|theirs| !theirs.is_empty()) {
             self.positive.get_or_insert_with(empty).add(theirs).expect("equal bounds");
@@ -90,7 +90,7 @@ impl Distribution {
         self.over_1h += other.over_1h;
     }
 
-    /// Forgets everything. The memory of what was used stays, that of what was not goes.
+    /// Removes all values. Keeps the memory of halves in use and releases that of unused halves.
     pub fn clear(&mut self) {
         self.positive = self.positive.take().filter(|positive| !positive.is_empty());
         if let Some(positive) = &mut self.positive {
@@ -100,7 +100,7 @@ impl Distribution {
         self.over_1h = 0;
     }
 
-    /// The value at `rank` (from 1) among the recorded, µs.
+    /// Returns the recorded value at `rank` (from 1), µs.
     pub fn value_at_rank(&self, rank: u64) -> Option<i64> {
         if rank == 0 || rank > self.count() {
             return None;
@@ -115,12 +115,12 @@ impl Distribution {
         Some(at_rank(self.positive(), rank - negative) as i64)
     }
 
-    /// The `quantile` of the recorded, µs.
+    /// Returns the `quantile` of the recorded values, µs.
     pub fn quantile(&self, quantile: f64) -> Option<i64> {
         self.value_at_rank(rank_of(quantile, self.count()))
     }
 
-    /// Smallest and largest recorded, µs.
+    /// Returns the smallest and the largest recorded value, µs.
     pub fn extremes(&self) -> Option<(i64, i64)> {
         (self.count() > 0).then(|| {
             let low = match &self.negative {
@@ -136,7 +136,7 @@ impl Distribution {
         })
     }
 
-    /// Mean from the buckets, µs, so that merged parts agree with the whole.
+    /// Returns the mean from the buckets, µs, so that merged parts agree with the whole.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| {
@@ -146,28 +146,28 @@ impl Distribution {
         })
     }
 
-    /// Values at or below a limit, to the three digits that are kept.
+    /// Returns the number of values at or below a limit, to three significant digits.
     pub fn count_at_most(&self, limit_us: u64) -> u64 {
         self.negative_count() + self.positive().count_between(0, limit_us.min(HIGHEST_US))
     }
 
-    /// The histogram of values ≥ 0 (for interval logs).
+    /// Returns the histogram of values ≥ 0 (for interval logs).
     pub fn positive(&self) -> &Histogram<u64> {
         self.positive.as_ref().unwrap_or(&EMPTY)
     }
 
-    /// Values ≥ 0 as a compressed HdrHistogram V2; no bytes where there are none.
+    /// Returns values ≥ 0 as a compressed HdrHistogram V2; empty if there are none.
     pub fn compressed(&self) -> Vec<u8> {
         compress(self.positive())
     }
 
-    /// `(positive, negative)` as base64 of compressed HdrHistogram V2; empty text where empty.
+    /// Returns `(positive, negative)` as base64 of compressed HdrHistogram V2; empty texts if empty.
     pub fn encoded(&self) -> (String, String) {
         let encode = |h: &Histogram<u64>| STANDARD.encode(compress(h));
         (encode(self.positive()), self.negative.as_ref().map_or(String::new(), |n| encode(n)))
     }
 
-    /// Reads what [`Distribution::encoded`] wrote. `None` where the text is not that.
+    /// Reads the output of [`Distribution::encoded`]. `None` if the text is not valid.
     pub fn decode(positive: &str, negative: &str, over_1h: u64) -> Option<Distribution> {
         let decode = |text: &str| read_v2(&STANDARD.decode(text).ok()?);
         let negative = decode(negative)?;
@@ -178,10 +178,10 @@ impl Distribution {
         })
     }
 
-    /// Summarises over `expected` values, of which those not recorded count as infinite.
+    /// Summarises over `expected` values. Values that were not recorded count as infinite.
     ///
-    /// p99 is given from 100 `publications`, p99.9 from 1,000 (deliveries of one broadcast
-    /// are not independent). `at_least_us` is what a value among the missing is known to exceed.
+    /// p99 needs 100 `publications`, p99.9 needs 1,000 (deliveries of one broadcast are not independent).
+    /// `at_least_us` is a lower bound of the values among the missing.
     pub fn summary(&self, expected: u64, publications: u64, at_least_us: u64) -> Latency {
         let count = self.count();
         let expected = expected.max(count);
@@ -194,7 +194,7 @@ impl Distribution {
         latency
     }
 
-    /// Summarises values none of which can be missing.
+    /// Summarises values of which none can be missing.
     pub fn summary_of_all(&self) -> Latency {
         self.percentiles(self.count(), u64::MAX, 0)
     }
@@ -236,7 +236,7 @@ impl Distribution {
     }
 }
 
-/// On the wire: both histograms as HdrHistogram V2 and the count above an hour.
+/// The serialised form: both histograms as HdrHistogram V2 and the count above an hour.
 impl serde::Serialize for Distribution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = |h: &Histogram<u64>| {
@@ -283,9 +283,9 @@ fn read_v2(mut bytes: &[u8]) -> Option<Histogram<u64>> {
     Some(histogram)
 }
 
-/// The rank (from 1) of a quantile among `count` values.
+/// Returns the rank (from 1) of a quantile among `count` values.
 fn rank_of(quantile: f64, count: u64) -> u64 {
-    // A hair below, so that 0.9 of 10 is the ninth value, not the tenth.
+    // Slightly below, so that 0.9 of 10 is the ninth value, not the tenth.
     ((quantile * count as f64 - 1e-9).ceil() as u64).clamp(1, count.max(1))
 }
 

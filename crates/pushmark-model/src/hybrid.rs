@@ -1,8 +1,8 @@
-//! A crowd that pushes and pulls: who holds a push connection, and who polls.
+//! A crowd that pushes and polls: which clients hold a push connection, and which poll.
 //!
-//! *Push or pull* and *push and pull* are the two of Bhide, Deolasee and others (IEEE
-//! Transactions on Computers 51(6), 2002): a server that serves some clients by push and the
-//! others by pull, and clients that pull beside what is pushed to them.
+//! *Push or pull* and *push and pull* are the two methods of Bhide, Deolasee and others (IEEE Transactions on
+//! Computers 51(6), 2002): a server that serves some clients by push and the others by pull, and clients that
+//! also pull beside their push connection.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,19 @@ use crate::plan::Subscribe;
 /// The part of an arm that polls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hybrid {
-    /// Who polls.
+    /// Which clients poll.
     pub sides: Sides,
-    /// Where and how. On the same host and port as the push connections.
+    /// How they poll, on the same host and port as the push connections.
     pub poll: Subscribe,
 }
 
-/// Who polls.
+/// Which clients poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sides {
-    /// Push or pull: so many clients poll, spread evenly over the order of arrival.
+    /// Push or pull: this many clients poll, spread evenly over the order of arrival.
     Share(u64),
-    /// Push or pull: so many come first and hold a push connection, the others poll.
+    /// Push or pull: this many clients arrive first and hold a push connection, the others poll.
     First(u64),
     /// Push and pull: each client polls beside its push connection.
     Both {
@@ -36,14 +36,14 @@ pub enum Sides {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Half {
-    /// Those that hold a push connection.
+    /// The clients that hold a push connection.
     Push,
-    /// Those that poll.
+    /// The clients that poll.
     Pull,
 }
 
 impl Sides {
-    /// Whether a client polls and does nothing else.
+    /// Returns the half of a client: `Pull` if it only polls.
     pub fn half_of(&self, connection: u64, connections: u64) -> Half {
         let pulls = match *self {
             Sides::Share(pulling) => {
@@ -56,7 +56,7 @@ impl Sides {
         if pulls { Half::Pull } else { Half::Push }
     }
 
-    /// Clients of a half.
+    /// Returns the number of clients of a half.
     pub fn clients(&self, half: Half, connections: u64) -> u64 {
         let pulling = match *self {
             Sides::Share(pulling) => pulling.min(connections),
@@ -69,12 +69,12 @@ impl Sides {
         }
     }
 
-    /// Each client belongs to one half alone.
+    /// Whether each client belongs to one half only.
     pub fn splits(&self) -> bool {
         !matches!(self, Sides::Both { .. })
     }
 
-    /// Time between the polls of a client that has a push connection too.
+    /// Returns the time between polls of a client that also has a push connection.
     pub fn safety_ns(&self) -> Option<u64> {
         match *self {
             Sides::Both { interval_ns } => Some(interval_ns),

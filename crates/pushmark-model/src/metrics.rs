@@ -1,35 +1,36 @@
-//! Every figure a threshold can name: its unit, what it is, where it stands in an [`Arm`];
-//! and the expressions over them (`delivery.p99 < 50ms`).
+//! Every metric a threshold can name: its unit, its description and its place in an [`Arm`];
+//! and the expressions over metrics (`delivery.p99 < 50ms`).
 //!
-//! One table, so that thresholds, searches and the documentation cannot differ.
+//! Thresholds, searches and the documentation share one table, so they cannot differ.
 
 mod better;
+pub mod family;
 
 use std::fmt;
 
 pub use better::Better;
 
-use crate::run::{Arm, Delivery, Hybrid, HybridHalf, Latency, Threshold};
+use crate::run::{Arm, Clients, Delivery, Hybrid, HybridHalf, Latency, Threshold};
 use crate::transport::Transport;
 use crate::units::{Bytes, Nanos, PerSecond, RATE_ACCEPTED, SHARE_ACCEPTED, SIZE_ACCEPTED, parse_share};
 
-/// The unit a metric's value is in.
+/// The unit of a metric's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Microseconds; written with a unit of time.
+    /// Microseconds; a bound has a unit of time.
     Micros,
-    /// A number of things.
+    /// A count.
     Count,
-    /// A share of one; `%` may be written.
+    /// A share of one; a bound may use `%`.
     Ratio,
-    /// Bytes; a unit of size may be written.
+    /// Bytes; a bound may have a unit of size.
     Bytes,
     /// Per second.
     PerSecond,
 }
 
 impl Unit {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Micros => "µs",
@@ -40,7 +41,7 @@ impl Unit {
         }
     }
 
-    /// What is accepted as a value.
+    /// Describes the accepted values.
     pub fn accepted(self) -> &'static str {
         match self {
             Unit::Micros => "a time with its unit, such as \"50ms\" or \"2s\"",
@@ -55,7 +56,7 @@ impl Unit {
         let number = || text.parse::<f64>().ok().filter(|n| n.is_finite());
         match self {
             Unit::Micros => {
-                // Latencies may be below zero, so bounds on them may be too.
+                // Latencies may be negative, so their bounds may be too.
                 let (sign, text) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
                 text.parse::<Nanos>().ok().map(|n| sign * n.0 as f64 / 1_000.0)
             }
@@ -67,14 +68,14 @@ impl Unit {
     }
 }
 
-/// A figure of an arm.
+/// A metric of an arm.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// The name thresholds use.
+    /// The name in thresholds.
     pub name: String,
-    /// Its unit.
+    /// The unit.
     pub unit: Unit,
-    /// What it is.
+    /// The description.
     pub about: String,
     get: Get,
 }
@@ -83,17 +84,17 @@ pub struct Metric {
 enum Get {
     Scalar(fn(&Arm) -> Option<f64>),
     Latency(fn(&Arm) -> Option<&Latency>, fn(&Latency) -> Option<f64>),
-    /// The share of intended deliveries within so many µs.
+    /// The share of intended deliveries within this many µs.
     Within(u64),
 }
 
-/// `delivery.within_100ms`: a metric for every limit.
+/// Prefix of `delivery.within_100ms`: a metric exists for every limit.
 const WITHIN: &str = "delivery.within_";
 
-const WITHIN_ABOUT: &str = "share of intended deliveries that arrived no later than this after due";
+const WITHIN_ABOUT: &str = "share of intended deliveries that arrived no later than this time after due";
 
 impl Metric {
-    /// Its value in its own unit; `None` where it was not measured, or where a percentile
+    /// Returns the value in the metric's unit; `None` if it was not measured, or if a percentile
     /// falls among the missing.
     pub fn value(&self, arm: &Arm) -> Option<f64> {
         match self.get {
@@ -103,18 +104,18 @@ impl Metric {
         }
     }
 
-    /// Which way is good.
+    /// Returns whether lower or higher is better.
     pub fn better(&self) -> Better {
         Better::of(&self.name, self.unit)
     }
 
-    /// Whether ratios are what varies, start by start: times, sizes and rates. Counts and shares
-    /// may be 0 and are compared by their differences.
+    /// Returns whether starts are compared by ratios: times, sizes and rates. Counts and shares
+    /// may be 0 and are compared by differences.
     pub fn is_ratio_scaled(&self) -> bool {
         matches!(self.unit, Unit::Micros | Unit::Bytes | Unit::PerSecond)
     }
 
-    /// The share of intended deliveries that arrived within a limit.
+    /// Returns the metric for the share of intended deliveries that arrived within a limit.
     pub fn within(limit: Nanos) -> Metric {
         Metric {
             name: format!("{WITHIN}{limit}"),
@@ -124,7 +125,7 @@ impl Metric {
         }
     }
 
-    /// The metric with this name; `delivery.p99.9`, `delivery.p99_us` and `delivery.latency.p99` are understood.
+    /// Finds a metric by name. Also accepts `delivery.p99.9`, `delivery.p99_us` and `delivery.latency.p99`.
     pub fn find(name: &str) -> Option<Metric> {
         let mut wanted = name.trim().replace("p99.9", "p999");
         if let Some(rest) = wanted.strip_prefix("delivery.latency.") {
@@ -145,65 +146,77 @@ impl Metric {
 type Family = (&'static str, &'static str, fn(&Arm) -> Option<&Latency>);
 type Stat = (&'static str, &'static str, Unit, fn(&Latency) -> Option<f64>);
 
-/// Distributions: each has every statistic of [`STATS`].
+/// Distributions. Each has every statistic of [`STATS`].
 const FAMILIES: &[Family] = &[
     ("delivery", "received − due, over expected deliveries", |a| Some(&a.delivery.as_ref()?.latency)),
-    ("delivery.delivered_only", "received − due, over what arrived alone", |a| {
+    ("delivery.delivered_only", "received − due, over deliveries that arrived", |a| {
         let latency = &a.delivery.as_ref()?.latency;
         Some(latency.delivered_only.as_deref().unwrap_or(latency))
     }),
     ("delivery.from_sent", "received − sent, over expected deliveries", |a| {
         Some(&a.delivery.as_ref()?.from_sent)
     }),
-    ("delivery.read_lag", "how long a delivery lay in the kernel before it was read (bound)", |a| {
-        Some(&a.delivery.as_ref()?.read_lag)
-    }),
+    (
+        "delivery.read_lag",
+        "how long a delivery waited in the generator's kernel before it was read (upper bound)",
+        |a| Some(&a.delivery.as_ref()?.read_lag),
+    ),
     (
         "delivery.read_lag_stamped",
-        "userspace − kernel receive instant, by kernel receive stamps on a sample",
+        "read − kernel receive instant, by receive stamps on a sample of connections (kernel wait)",
         |a| a.delivery.as_ref()?.read_lag_stamped.as_ref(),
     ),
     (
         "delivery.latency_stamped",
-        "kernel receive instant − due, by kernel receive stamps on a sample: latency without the generator's own queueing",
+        "kernel receive instant − due, by receive stamps on a sample of connections (latency without the generator's own queueing)",
         |a| a.delivery.as_ref()?.latency_stamped.as_ref(),
     ),
-    ("trip", "received − due of all receipts, repetitions too; for a poll the age at every answer", |a| {
-        a.delivery.as_ref()?.trip.as_ref()
-    }),
-    ("hybrid.push.delivery", "received − due of those that were pushed to", |a| {
+    (
+        "trip",
+        "received − due of all receipts, repeated ones included; for poll the age at every answer",
+        |a| a.delivery.as_ref()?.trip.as_ref(),
+    ),
+    ("hybrid.push.delivery", "received − due of clients with a push connection", |a| {
         Some(&half(a, |h| h.push.as_ref())?.latency)
     }),
-    ("hybrid.pull.delivery", "received − due of those that polled", |a| {
+    ("hybrid.pull.delivery", "received − due of clients that poll", |a| {
         Some(&half(a, |h| h.pull.as_ref())?.latency)
     }),
-    ("delivery.spread.first", "first subscriber's received − due, broadcasts heard by all", |a| {
-        Some(&a.delivery.as_ref()?.spread.as_ref()?.first)
-    }),
-    ("delivery.spread.median", "median subscriber's received − due, broadcasts heard by all", |a| {
-        Some(&a.delivery.as_ref()?.spread.as_ref()?.median)
-    }),
-    ("delivery.spread.last", "last subscriber's received − due, broadcasts heard by all", |a| {
-        Some(&a.delivery.as_ref()?.spread.as_ref()?.last)
-    }),
+    (
+        "delivery.spread.first",
+        "first subscriber's received − due, for broadcasts that all subscribers received",
+        |a| Some(&a.delivery.as_ref()?.spread.as_ref()?.first),
+    ),
+    (
+        "delivery.spread.median",
+        "median subscriber's received − due, for broadcasts that all subscribers received",
+        |a| Some(&a.delivery.as_ref()?.spread.as_ref()?.median),
+    ),
+    (
+        "delivery.spread.last",
+        "last subscriber's received − due, for broadcasts that all subscribers received",
+        |a| Some(&a.delivery.as_ref()?.spread.as_ref()?.last),
+    ),
     ("connect.tcp", "TCP handshake", |a| a.connect.as_ref()?.tcp.as_ref()),
-    ("connect.tls", "connect until TLS has shaken hands", |a| a.connect.as_ref()?.tls.as_ref()),
+    ("connect.tls", "connect until the TLS handshake is complete", |a| a.connect.as_ref()?.tls.as_ref()),
     ("connect.subscribed", "connect until subscribed", |a| a.connect.as_ref()?.subscribed.as_ref()),
     ("connect.first_message", "connect until the first message", |a| {
         a.connect.as_ref()?.first_message.as_ref()
     }),
-    ("published.lag", "sent − due", |a| Some(&a.published.as_ref()?.lag)),
-    ("published.accept", "publish answered − sent", |a| a.published.as_ref()?.accept.as_ref()),
-    ("poll.age_at_receipt", "age of the state at each answer of a poll", |a| {
+    ("published.lag", "sent − due (publisher lag)", |a| Some(&a.published.as_ref()?.lag)),
+    ("published.accept", "publication answered − sent", |a| a.published.as_ref()?.accept.as_ref()),
+    ("poll.age_at_receipt", "age of the state at each answer to a poll", |a| {
         Some(&a.poll.as_ref()?.age_at_receipt)
     }),
-    ("long_poll.hold_overshoot", "time-out answer − when it was due", |a| {
+    ("long_poll.hold_overshoot", "time-out answer − its due instant", |a| {
         Some(&a.long_poll.as_ref()?.hold_overshoot)
     }),
-    ("long_poll.deaf", "certainly deaf between answer and next request", |a| {
-        Some(&a.long_poll.as_ref()?.deaf)
-    }),
-    ("long_poll.in_flight", "answer or request in flight, at most", |a| {
+    (
+        "long_poll.deaf",
+        "request gap (time between an answer and the next request, as known for certain)",
+        |a| Some(&a.long_poll.as_ref()?.deaf),
+    ),
+    ("long_poll.in_flight", "answer or request in flight (upper bound)", |a| {
         Some(&a.long_poll.as_ref()?.in_flight)
     }),
     ("observed.gap", "time between messages of one connection (observe)", |a| {
@@ -212,11 +225,13 @@ const FAMILIES: &[Family] = &[
     ("observed.latency", "received − the target's own timestamp (observe)", |a| {
         a.observed.as_ref()?.latency.as_ref()
     }),
-    ("generator.loop_lag", "length of a turn of the generator's loop", |a| Some(&a.generator.loop_lag)),
+    ("generator.loop_lag", "duration of one iteration of the generator's loop", |a| {
+        Some(&a.generator.loop_lag)
+    }),
 ];
 
-/// Of a distribution. Where deliveries are missing they count as infinitely late: the largest
-/// and the mean are then absent like the percentiles that fall among them.
+/// Statistics of a distribution. Missing deliveries count as infinitely late: the largest value
+/// and the mean are then absent, like the percentiles that fall among the missing.
 const STATS: &[Stat] = &[
     ("p50", "median", Unit::Micros, |l| micros(l.p50_us)),
     ("p90", "90th percentile", Unit::Micros, |l| micros(l.p90_us)),
@@ -231,9 +246,9 @@ const STATS: &[Stat] = &[
 
 type Scalar = (&'static str, Unit, &'static str, fn(&Arm) -> Option<f64>);
 
-/// Figures that stand alone.
+/// Metrics with a single value.
 const SCALARS: &[Scalar] = &[
-    ("delivery.intended", Unit::Count, "publications due × subscribers planned", |a| {
+    ("delivery.intended", Unit::Count, "publications due × planned subscriptions", |a| {
         count(a.delivery.as_ref()?.intended)
     }),
     (
@@ -245,37 +260,65 @@ const SCALARS: &[Scalar] = &[
     ("delivery.delivered", Unit::Count, "arrived within the deadline", |a| {
         count(a.delivery.as_ref()?.delivered)
     }),
-    ("delivery.missing", Unit::Count, "sent, subscriber subscribed, never seen", |a| {
+    ("delivery.missing", Unit::Count, "sent while the client was subscribed, and never arrived", |a| {
         count(a.delivery.as_ref()?.missing)
     }),
     ("delivery.late", Unit::Count, "arrived after due + deadline", |a| count(a.delivery.as_ref()?.late)),
-    ("delivery.superseded", Unit::Count, "never shown, but a newer one of the same channel was", |a| {
-        count(a.delivery.as_ref()?.superseded)
-    }),
-    ("delivery.excused", Unit::Count, "inside an uncertainty window", |a| {
+    (
+        "delivery.superseded",
+        Unit::Count,
+        "never shown, but a newer publication of the same channel was",
+        |a| count(a.delivery.as_ref()?.superseded),
+    ),
+    ("delivery.excused", Unit::Count, "in an uncertainty window, or of a publication that failed", |a| {
         count(a.delivery.as_ref()?.excused)
     }),
-    ("delivery.unserved", Unit::Count, "connection never made, or lost unasked", |a| {
+    ("delivery.unserved", Unit::Count, "connection never made, or lost without the client closing it", |a| {
         count(a.delivery.as_ref()?.unserved)
     }),
     ("delivery.unpublished", Unit::Count, "due, never sent", |a| count(a.delivery.as_ref()?.unpublished)),
-    ("delivery.duplicate", Unit::Count, "seen again on the same subscription", |a| {
+    ("delivery.duplicate", Unit::Count, "arrived again on the same subscription", |a| {
         count(a.delivery.as_ref()?.duplicate)
     }),
-    ("delivery.out_of_order", Unit::Count, "below the highest seen on that subscription", |a| {
+    ("delivery.out_of_order", Unit::Count, "below the highest received on the same subscription", |a| {
         count(a.delivery.as_ref()?.out_of_order)
     }),
-    ("delivery.beyond_window", Unit::Count, "more than 64 behind the highest seen", |a| {
+    ("delivery.beyond_window", Unit::Count, "older than a subscription remembers", |a| {
         count(a.delivery.as_ref()?.beyond_window)
     }),
     ("delivery.foreign", Unit::Count, "stamped by another run", |a| count(a.delivery.as_ref()?.foreign)),
-    ("delivery.unstamped", Unit::Count, "messages without a stamp", |a| {
+    ("delivery.unstamped", Unit::Count, "messages without a stamp, long enough for one", |a| {
         count(a.delivery.as_ref()?.unstamped)
     }),
-    ("delivery.corrupt", Unit::Count, "messages whose content is not what was published", |a| {
+    ("delivery.corrupt", Unit::Count, "messages whose content differs from the published content", |a| {
         count(a.delivery.as_ref()?.corrupt?)
     }),
-    ("received.per_client", Unit::Count, "receipts of a client, repetitions too, mean", |a| {
+    ("delivery.forgotten", Unit::Count, "gaps and absences dropped for lack of memory", |a| {
+        count(a.delivery.as_ref()?.forgotten)
+    }),
+    ("delivery.clients.owed", Unit::Count, "clients that were owed a delivery", |a| count(clients(a)?.owed)),
+    ("delivery.clients.heard_all", Unit::Count, "clients that received every delivery they were owed", |a| {
+        count(clients(a)?.heard_all)
+    }),
+    (
+        "delivery.clients.heard_some",
+        Unit::Count,
+        "clients that received some of the deliveries they were owed",
+        |a| count(clients(a)?.heard_some),
+    ),
+    (
+        "delivery.clients.heard_none",
+        Unit::Count,
+        "clients that received none of the deliveries they were owed",
+        |a| count(clients(a)?.heard_none),
+    ),
+    ("delivery.clients.missing_max", Unit::Count, "most deliveries that one client lacks", |a| {
+        count(clients(a)?.missing_max)
+    }),
+    ("delivery.clients.p50_max", Unit::Micros, "largest median latency of one client, estimated", |a| {
+        micros(clients(a)?.p50_max_us)
+    }),
+    ("received.per_client", Unit::Count, "receipts of a client, repeated ones included, mean", |a| {
         let d = a.delivery.as_ref()?;
         ratio(d.trip.as_ref()?.count as f64, a.connections.asked as f64)
     }),
@@ -292,9 +335,9 @@ const SCALARS: &[Scalar] = &[
         };
         ratio(redundant as f64, of as f64)
     }),
-    ("delivery.of_intended", Unit::Ratio, "delivered ÷ intended", |a| {
+    ("delivery.of_intended", Unit::Ratio, "(delivered + superseded) ÷ intended", |a| {
         let d = a.delivery.as_ref()?;
-        ratio(d.delivered as f64, d.intended as f64)
+        ratio((d.delivered + d.superseded) as f64, d.intended as f64)
     }),
     ("delivery.of_expected", Unit::Ratio, "delivered ÷ expected", |a| {
         let d = a.delivery.as_ref()?;
@@ -303,28 +346,28 @@ const SCALARS: &[Scalar] = &[
     ("delivery.offered_per_s", Unit::PerSecond, "deliveries intended in measure", |a| {
         per_second(a, a.delivery.as_ref()?.intended)
     }),
-    ("delivery.delivered_per_s", Unit::PerSecond, "deliveries made in measure", |a| {
+    ("delivery.delivered_per_s", Unit::PerSecond, "deliveries made in measure, within the deadline", |a| {
         per_second(a, a.delivery.as_ref()?.delivered)
     }),
-    ("delivery.backlog_per_s", Unit::PerSecond, "growth of the backlog; absent while it is stable", |a| {
+    ("delivery.backlog_per_s", Unit::PerSecond, "growth of the backlog; absent if it is stable", |a| {
         a.delivery.as_ref()?.backlog_per_s
     }),
     (
         "delivery.age_of_information.mean",
         Unit::Micros,
-        "time-weighted mean age of what a client holds",
+        "time-weighted mean age of the newest message a client has",
         |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.mean_us),
     ),
     (
         "delivery.age_of_information.p50",
         Unit::Micros,
-        "time-weighted median age of what a client holds",
+        "time-weighted median age of the newest message a client has",
         |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p50_us as f64),
     ),
     (
         "delivery.age_of_information.p99",
         Unit::Micros,
-        "time-weighted 99th percentile of the age of what a client holds",
+        "time-weighted 99th percentile of the age of the newest message a client has",
         |a| Some(a.delivery.as_ref()?.age_of_information.as_ref()?.p99_us as f64),
     ),
     ("connect.count", Unit::Count, "connections that got a first response byte", |a| {
@@ -339,17 +382,35 @@ const SCALARS: &[Scalar] = &[
     ("connect.max", Unit::Micros, "connect until the first response byte, longest", |a| {
         connected(a, |c| c.max_us)
     }),
-    ("connect.failed", Unit::Count, "attempts that failed before they were subscribed, of every kind", |a| {
-        count(a.connections.failed.values().sum())
+    (
+        "connect.failed",
+        Unit::Count,
+        "connection attempts that failed before the subscription, of every kind",
+        |a| count(a.connections.failed.values().sum()),
+    ),
+    ("tls.full", Unit::Count, "full TLS handshakes, publishers included", |a| count(a.tls.as_ref()?.full)),
+    (
+        "tls.resumed",
+        Unit::Count,
+        "TLS handshakes that resumed an earlier session, publishers included",
+        |a| count(a.tls.as_ref()?.resumed),
+    ),
+    ("connections.asked", Unit::Count, "planned connections", |a| count(a.connections.asked)),
+    ("connections.opened", Unit::Count, "connections subscribed at least once", |a| {
+        count(a.connections.opened)
     }),
-    ("tls.full", Unit::Count, "TLS handshakes in full, publishers' too", |a| count(a.tls.as_ref()?.full)),
-    ("tls.resumed", Unit::Count, "TLS handshakes that took up an earlier session, publishers' too", |a| {
-        count(a.tls.as_ref()?.resumed)
+    (
+        "connections.assumed_silent",
+        Unit::Count,
+        "subscriptions that were only assumed, and for which the target never sent a head",
+        |a| count(a.connections.assumed_silent),
+    ),
+    ("connections.lost", Unit::Count, "open connections lost without the client closing them", |a| {
+        count(a.connections.lost)
     }),
-    ("connections.asked", Unit::Count, "planned", |a| count(a.connections.asked)),
-    ("connections.opened", Unit::Count, "subscribed at least once", |a| count(a.connections.opened)),
-    ("connections.lost", Unit::Count, "lost unasked after they were open", |a| count(a.connections.lost)),
-    ("connections.reconnected", Unit::Count, "made again after a loss", |a| count(a.connections.reconnected)),
+    ("connections.reconnected", Unit::Count, "connections made again after a loss", |a| {
+        count(a.connections.reconnected)
+    }),
     ("published.due", Unit::Count, "publications due", |a| count(a.published.as_ref()?.due)),
     ("published.sent", Unit::Count, "publications written", |a| count(a.published.as_ref()?.sent)),
     ("published.failed", Unit::Count, "publications the target did not accept", |a| {
@@ -358,8 +419,14 @@ const SCALARS: &[Scalar] = &[
     (
         "published.unreachable",
         Unit::Count,
-        "publications that were not written, because the target could not be connected to or had lost the peer",
+        "publications not written because the target could not be connected to or had lost the peer",
         |a| count(a.published.as_ref()?.unreachable),
+    ),
+    (
+        "published.reconnected",
+        Unit::Count,
+        "publisher WebSockets that the target ended and that were made again",
+        |a| count(a.published.as_ref()?.reconnected),
     ),
     (
         "published.pool_exhausted",
@@ -367,13 +434,13 @@ const SCALARS: &[Scalar] = &[
         "publications that found every publisher connection busy",
         |a| count(a.published.as_ref()?.pool_exhausted),
     ),
-    ("published.asked_per_s", Unit::PerSecond, "publications asked for, over all channels", |a| {
+    ("published.asked_per_s", Unit::PerSecond, "publications planned, over all channels", |a| {
         Some(a.published.as_ref()?.asked_per_s)
     }),
     ("published.achieved_per_s", Unit::PerSecond, "publications achieved, over all channels", |a| {
         Some(a.published.as_ref()?.achieved_per_s)
     }),
-    ("ingest.published_per_s", Unit::PerSecond, "publications of the feed alone, heard by nobody", |a| {
+    ("ingest.published_per_s", Unit::PerSecond, "publications of the feed alone, without subscribers", |a| {
         let alone = a.ingest.as_ref()?;
         ratio(alone.published as f64 * 1e6, alone.window_us as f64)
     }),
@@ -413,56 +480,73 @@ const SCALARS: &[Scalar] = &[
     ("poll.skipped_states", Unit::Count, "states of a channel that were never shown", |a| {
         count(a.poll.as_ref()?.skipped_states)
     }),
-    ("poll.overruns", Unit::Count, "polls whose predecessor was still unanswered", |a| {
+    ("poll.overruns", Unit::Count, "polls due while the previous one was unanswered", |a| {
         count(a.poll.as_ref()?.overruns)
     }),
-    ("hybrid.push.missing", Unit::Count, "missing among those that were pushed to", |a| {
+    ("hybrid.push.missing", Unit::Count, "missing deliveries of clients with a push connection", |a| {
         count(half(a, |h| h.push.as_ref())?.missing)
     }),
-    ("hybrid.pull.superseded", Unit::Count, "states that those that polled were never shown", |a| {
+    ("hybrid.pull.superseded", Unit::Count, "states never shown to clients that poll", |a| {
         count(half(a, |h| h.pull.as_ref())?.superseded)
     }),
-    ("hybrid.push.age_of_information.mean", Unit::Micros, "mean age of what the pushed hold", |a| {
-        Some(half(a, |h| h.push.as_ref())?.age_of_information.as_ref()?.mean_us)
-    }),
-    ("hybrid.pull.age_of_information.mean", Unit::Micros, "mean age of what the polling hold", |a| {
-        Some(half(a, |h| h.pull.as_ref())?.age_of_information.as_ref()?.mean_us)
-    }),
-    ("hybrid.safety.requests", Unit::Count, "polls beside a push connection", |a| {
+    (
+        "hybrid.push.age_of_information.mean",
+        Unit::Micros,
+        "mean age of the newest message a client with a push connection has",
+        |a| Some(half(a, |h| h.push.as_ref())?.age_of_information.as_ref()?.mean_us),
+    ),
+    (
+        "hybrid.pull.age_of_information.mean",
+        Unit::Micros,
+        "mean age of the newest message a polling client has",
+        |a| Some(half(a, |h| h.pull.as_ref())?.age_of_information.as_ref()?.mean_us),
+    ),
+    ("hybrid.safety.requests", Unit::Count, "polls by clients with a push connection", |a| {
         count(a.hybrid.as_ref()?.safety.as_ref()?.requests)
     }),
-    ("hybrid.safety.found", Unit::Count, "states that such a poll showed before the push did", |a| {
+    ("hybrid.safety.found", Unit::Count, "states that a poll showed before the push did", |a| {
         count(a.hybrid.as_ref()?.safety.as_ref()?.found)
     }),
-    ("hybrid.safety.overtaken", Unit::Count, "of them those that the push brought later", |a| {
-        count(a.hybrid.as_ref()?.safety.as_ref()?.overtaken)
+    (
+        "hybrid.safety.overtaken",
+        Unit::Count,
+        "states that a poll showed first and the push brought later",
+        |a| count(a.hybrid.as_ref()?.safety.as_ref()?.overtaken),
+    ),
+    (
+        "hybrid.safety.repaired",
+        Unit::Count,
+        "states that a poll showed first and the push never brought",
+        |a| count(a.hybrid.as_ref()?.safety.as_ref()?.repaired),
+    ),
+    ("long_poll.answers", Unit::Count, "answers with a message", |a| count(a.long_poll.as_ref()?.answers)),
+    ("long_poll.timeouts", Unit::Count, "answers without a message when the hold was over", |a| {
+        count(a.long_poll.as_ref()?.timeouts)
     }),
-    ("hybrid.safety.repaired", Unit::Count, "of them those that the push never brought", |a| {
-        count(a.hybrid.as_ref()?.safety.as_ref()?.repaired)
+    ("long_poll.early", Unit::Count, "answers without a message before half of the hold", |a| {
+        count(a.long_poll.as_ref()?.early)
     }),
-    ("long_poll.answers", Unit::Count, "answers with news", |a| count(a.long_poll.as_ref()?.answers)),
-    ("long_poll.timeouts", Unit::Count, "answers without news", |a| count(a.long_poll.as_ref()?.timeouts)),
-    ("long_poll.responses", Unit::Count, "answers, with news or without", |a| {
+    ("long_poll.responses", Unit::Count, "answers, with a message or without", |a| {
         let l = a.long_poll.as_ref()?;
-        count(l.answers + l.timeouts)
+        count(l.answers + l.timeouts + l.early + l.other)
     }),
-    ("long_poll.answers_per_s", Unit::PerSecond, "answers, with news or without", |a| {
+    ("long_poll.answers_per_s", Unit::PerSecond, "answers, with a message or without", |a| {
         Some(a.long_poll.as_ref()?.answers_per_s)
     }),
     (
         "long_poll.ceiling_per_s",
         Unit::PerSecond,
-        "clients ÷ hold: what they can ask while nothing happens",
+        "clients ÷ hold (the most requests if nothing is published)",
         |a| Some(a.long_poll.as_ref()?.ceiling_per_s),
     ),
-    ("long_poll.of_ceiling", Unit::Ratio, "answers a second ÷ the most the clients could ask", |a| {
+    ("long_poll.of_ceiling", Unit::Ratio, "answers per second ÷ the ceiling", |a| {
         let l = a.long_poll.as_ref()?;
         ratio(l.answers_per_s, l.ceiling_per_s)
     }),
-    ("long_poll.missed_deaf", Unit::Count, "missing between two consecutive answers", |a| {
+    ("long_poll.missed_deaf", Unit::Count, "missing deliveries between two consecutive answers", |a| {
         count(a.long_poll.as_ref()?.missed_deaf)
     }),
-    ("long_poll.messages_per_answer", Unit::Count, "messages in an answer with news, mean", |a| {
+    ("long_poll.messages_per_answer", Unit::Count, "messages per non-empty answer, mean", |a| {
         a.long_poll.as_ref()?.messages_per_answer
     }),
     ("long_poll.receivers_per_publication", Unit::Count, "receivers of a publication, mean", |a| {
@@ -471,44 +555,48 @@ const SCALARS: &[Scalar] = &[
     ("long_poll.new_connections", Unit::Count, "TCP connections after the first of each client", |a| {
         count(a.long_poll.as_ref()?.new_connections)
     }),
-    ("bayeux.handshakes", Unit::Count, "handshakes asked for, later ones of a client among them", |a| {
+    ("bayeux.handshakes", Unit::Count, "handshakes requested, later ones of a client included", |a| {
         count(a.bayeux.as_ref()?.handshakes)
     }),
-    ("bayeux.unknown_client", Unit::Count, "messages refused with 402: the client was not known", |a| {
+    ("bayeux.unknown_client", Unit::Count, "messages refused with 402 (unknown client)", |a| {
         count(a.bayeux.as_ref()?.unknown_client)
     }),
-    ("bayeux.connects", Unit::Count, "connects asked for", |a| count(a.bayeux.as_ref()?.connects)),
+    ("bayeux.connects", Unit::Count, "connects requested", |a| count(a.bayeux.as_ref()?.connects)),
     ("bayeux.connects_empty", Unit::Count, "connects over HTTP answered without a message", |a| {
         count(a.bayeux.as_ref()?.connects_empty?)
     }),
-    ("bayeux.advice.retry", Unit::Count, "advice to go on", |a| count(a.bayeux.as_ref()?.advice.retry)),
-    ("bayeux.advice.handshake", Unit::Count, "advice to begin anew", |a| {
+    ("bayeux.advice.retry", Unit::Count, "advice to continue with connects", |a| {
+        count(a.bayeux.as_ref()?.advice.retry)
+    }),
+    ("bayeux.advice.handshake", Unit::Count, "advice to make a new handshake", |a| {
         count(a.bayeux.as_ref()?.advice.handshake)
     }),
-    ("bayeux.advice.none", Unit::Count, "advice to stay away", |a| count(a.bayeux.as_ref()?.advice.none)),
+    ("bayeux.advice.none", Unit::Count, "advice not to come back", |a| count(a.bayeux.as_ref()?.advice.none)),
     ("bayeux.advice.multiple_clients", Unit::Count, "advice that sessions share cookies", |a| {
         count(a.bayeux.as_ref()?.advice.multiple_clients)
     }),
     ("bayeux.advice.interval_obeyed", Unit::Count, "pauses made because an interval was advised", |a| {
         count(a.bayeux.as_ref()?.advice.interval_obeyed)
     }),
-    ("bayeux.hold_advised", Unit::Micros, "longest time the server said it holds a connect", |a| {
+    ("bayeux.hold_advised", Unit::Micros, "longest hold of a connect that the server advised", |a| {
         count(a.bayeux.as_ref()?.hold_advised_us?)
     }),
-    ("bayeux.commands", Unit::Count, "messages beside handshakes and connects", |a| {
+    ("bayeux.commands", Unit::Count, "messages other than handshakes and connects", |a| {
         count(a.bayeux.as_ref()?.commands)
     }),
     ("bayeux.second_connections", Unit::Count, "second connections made", |a| {
         count(a.bayeux.as_ref()?.second_connections)
     }),
-    ("bayeux.second_open_max", Unit::Count, "most of them open at once", |a| {
+    ("bayeux.second_open_max", Unit::Count, "most second connections open at once", |a| {
         count(a.bayeux.as_ref()?.second_open_max)
     }),
-    ("bayeux.messages_per_reply", Unit::Count, "messages in an answer of HTTP with news, mean", |a| {
+    ("bayeux.messages_per_reply", Unit::Count, "messages per non-empty HTTP answer, mean", |a| {
         a.bayeux.as_ref()?.messages_per_reply
     }),
-    ("observed.messages", Unit::Count, "messages (observe)", |a| count(a.observed.as_ref()?.messages)),
-    ("observed.payload_bytes", Unit::Bytes, "their payload (observe)", |a| {
+    ("observed.messages", Unit::Count, "messages received (observe)", |a| {
+        count(a.observed.as_ref()?.messages)
+    }),
+    ("observed.payload_bytes", Unit::Bytes, "payload of the messages received (observe)", |a| {
         count(a.observed.as_ref()?.payload_bytes)
     }),
     ("server.cpu_us", Unit::Micros, "CPU of the server's process tree during measure", |a| {
@@ -521,7 +609,7 @@ const SCALARS: &[Scalar] = &[
     ("server.cpu_us_per_delivery", Unit::Micros, "CPU of the server ÷ deliveries", |a| {
         ratio(a.server.as_ref()?.cpu_us as f64, a.delivery.as_ref()?.delivered as f64)
     }),
-    ("server.ready_us", Unit::Micros, "from the start of the server to its first good answer", |a| {
+    ("server.ready_us", Unit::Micros, "from the start of the server to its first successful answer", |a| {
         a.server.as_ref()?.ready_us.map(|n| n as f64)
     }),
     ("server.rss_bytes_peak", Unit::Bytes, "highest resident memory of the server", |a| {
@@ -530,7 +618,7 @@ const SCALARS: &[Scalar] = &[
     (
         "server.rss_bytes_grown",
         Unit::Bytes,
-        "highest resident memory above that before the first client",
+        "highest resident memory − resident memory before the first client",
         |a| {
             let server = a.server.as_ref()?;
             count(server.rss_bytes_peak.saturating_sub(server.rss_bytes_start?))
@@ -539,13 +627,16 @@ const SCALARS: &[Scalar] = &[
     ("server.rss_bytes_per_connection", Unit::Bytes, "slope of resident memory over connections", |a| {
         a.server.as_ref()?.rss_bytes_per_connection
     }),
-    ("server.kernel_bytes_per_connection", Unit::Bytes, "slope of kernel memory, both ends", |a| {
-        a.server.as_ref()?.kernel_bytes_per_connection
-    }),
+    (
+        "server.kernel_bytes_per_connection",
+        Unit::Bytes,
+        "slope of kernel memory over connections, both ends",
+        |a| a.server.as_ref()?.kernel_bytes_per_connection,
+    ),
     ("server.threads_max", Unit::Count, "most threads of the server", |a| {
         count(a.server.as_ref()?.threads_max)
     }),
-    ("warmup.length", Unit::Micros, "how long warm-up was, where its end was looked for", |a| {
+    ("warmup.length", Unit::Micros, "length of warm-up, if detection is on", |a| {
         count(a.warmup.as_ref()?.length_us)
     }),
     ("flood.offered", Unit::Count, "connections that were due in a flood", |a| {
@@ -557,15 +648,18 @@ const SCALARS: &[Scalar] = &[
     ("flood.connected_max", Unit::Count, "most clients of a flood subscribed at once", |a| {
         count(a.flood.as_ref()?.connected_max)
     }),
-    ("flood.served_max", Unit::Count, "most clients of a flood that heard one publication in time", |a| {
+    ("flood.served_max", Unit::Count, "most clients of a flood that received one publication in time", |a| {
         a.flood.as_ref()?.served_max.map(|n| n as f64)
     }),
     ("flood.counted_max", Unit::Count, "most clients of a flood by the server's own count", |a| {
         a.flood.as_ref()?.counted_max.map(|n| n as f64)
     }),
-    ("flood.declined_from", Unit::Count, "clients held when fewer came than were offered, for good", |a| {
-        a.flood.as_ref()?.declined_from.map(|n| n as f64)
-    }),
+    (
+        "flood.declined_from",
+        Unit::Count,
+        "connections established when intervals fell below 90 % of those offered for good",
+        |a| a.flood.as_ref()?.declined_from.map(|n| n as f64),
+    ),
     ("generator.cpu_us", Unit::Micros, "CPU of the generator during measure", |a| count(a.generator.cpu_us)),
     ("generator.busiest_core", Unit::Ratio, "busiest generator thread, share of a core", |a| {
         Some(a.generator.busiest_core)
@@ -577,44 +671,58 @@ const SCALARS: &[Scalar] = &[
         count(a.generator.run_queue_wait_us)
     }),
     ("generator.steal", Unit::Ratio, "CPU stolen by the hypervisor", |a| Some(a.generator.steal)),
+    ("foreign.cpu", Unit::Ratio, "CPU of other programs, share of the run's CPUs", |a| {
+        Some(a.foreign.as_ref()?.cpu)
+    }),
     ("softirq_us", Unit::Micros, "CPU in soft interrupts over all CPUs", |a| count(a.softirq_us?)),
-    ("kernel_memory_bytes", Unit::Bytes, "kernel memory the crowd added, both ends", |a| {
+    ("kernel_memory_bytes", Unit::Bytes, "kernel memory added by the crowd, both ends", |a| {
         count(a.kernel_memory_bytes?)
     }),
-    ("wire.bytes_in", Unit::Bytes, "read from subscriber connections over the whole arm", |a| {
+    ("wire.bytes_in", Unit::Bytes, "bytes read from subscriber connections over the whole arm", |a| {
         count(a.wire.bytes_in)
     }),
-    ("wire.bytes_out", Unit::Bytes, "written to subscriber connections over the whole arm", |a| {
+    ("wire.bytes_out", Unit::Bytes, "bytes written to subscriber connections over the whole arm", |a| {
         count(a.wire.bytes_out)
     }),
-    ("wire.measure_bytes_in", Unit::Bytes, "read during measure", |a| count(a.wire.measure_bytes_in)),
-    ("wire.measure_bytes_out", Unit::Bytes, "written during measure", |a| count(a.wire.measure_bytes_out)),
+    ("wire.measure_bytes_in", Unit::Bytes, "bytes read during measure", |a| count(a.wire.measure_bytes_in)),
+    ("wire.measure_bytes_out", Unit::Bytes, "bytes written during measure", |a| {
+        count(a.wire.measure_bytes_out)
+    }),
     ("wire.bytes_in_per_s", Unit::PerSecond, "bytes read in measure", |a| {
         per_second(a, a.wire.measure_bytes_in)
     }),
-    ("wire.measure_bytes", Unit::Bytes, "read and written during measure", |a| {
+    ("wire.measure_bytes", Unit::Bytes, "bytes read and written during measure", |a| {
         count(a.wire.measure_bytes_in + a.wire.measure_bytes_out)
     }),
     ("wire.segments", Unit::Count, "segments received and sent", |a| {
         count(a.wire.segments_in? + a.wire.segments_out?)
     }),
-    ("wire.bytes_in_per_delivery", Unit::Bytes, "read during measure ÷ deliveries", |a| {
+    ("wire.bytes_in_per_delivery", Unit::Bytes, "bytes read during measure ÷ deliveries", |a| {
         ratio(a.wire.measure_bytes_in as f64, a.delivery.as_ref()?.delivered as f64)
     }),
     ("wire.segments_in", Unit::Count, "segments received", |a| count(a.wire.segments_in?)),
     ("wire.segments_out", Unit::Count, "segments sent", |a| count(a.wire.segments_out?)),
     ("wire.retransmits", Unit::Count, "segments retransmitted, whole host", |a| count(a.wire.retransmits?)),
-    ("wire.listen_overflows", Unit::Count, "listen-queue overflows, whole host", |a| {
-        count(a.wire.listen_overflows?)
-    }),
+    (
+        "wire.listener_drops",
+        Unit::Count,
+        "connections dropped by the target's listener for lack of room",
+        |a| count(a.wire.listener_drops?),
+    ),
+    (
+        "wire.listen_overflows",
+        Unit::Count,
+        "listen-queue overflows while the crowd connected, whole host",
+        |a| count(a.wire.listen_overflows?),
+    ),
 ];
 
-/// The deliveries of one half of a crowd that pushes or pulls.
+/// Returns the deliveries of one half of a push-or-pull crowd.
 fn half(arm: &Arm, of: fn(&Hybrid) -> Option<&HybridHalf>) -> Option<&Delivery> {
     of(arm.hybrid.as_ref()?)?.delivery.as_ref()
 }
 
-/// All metrics, in the order of the documentation.
+/// Returns all metrics, in the order of the documentation.
 pub fn all() -> Vec<Metric> {
     let families = FAMILIES.iter().flat_map(|(prefix, about, family)| {
         STATS.iter().map(move |(suffix, stat_about, unit, stat)| Metric {
@@ -633,7 +741,7 @@ pub fn all() -> Vec<Metric> {
     families.chain(scalars).collect()
 }
 
-/// The table of metrics for the documentation, as Markdown.
+/// Returns the table of metrics for the documentation, as Markdown.
 pub fn markdown() -> String {
     let mut out = String::from("| metric | unit | better | what it is |\n|---|---|---|---|\n");
     for (prefix, about, _) in FAMILIES {
@@ -649,6 +757,10 @@ pub fn markdown() -> String {
     out + &format!("| `{WITHIN}100ms` (any time) | ratio | {better} | {WITHIN_ABOUT} |\n")
 }
 
+fn clients(arm: &Arm) -> Option<&Clients> {
+    arm.delivery.as_ref()?.clients.as_ref()
+}
+
 fn micros(value: Option<i64>) -> Option<f64> {
     value.map(|v| v as f64)
 }
@@ -662,23 +774,23 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Over the measure phase.
+/// Divides a count by the length of the measure phase.
 fn per_second(arm: &Arm, count: u64) -> Option<f64> {
     let measure = arm.phases.iter().find(|phase| phase.name == "measure")?;
     ratio(count as f64 * 1e6, measure.end_us.saturating_sub(measure.start_us) as f64)
 }
 
-/// Connect times exist only if something connected.
+/// Returns a connect time; `None` if nothing connected.
 fn connected(arm: &Arm, value: fn(&crate::run::Connect) -> u64) -> Option<f64> {
     arm.connect.as_ref().filter(|c| c.count > 0).map(|c| value(c) as f64)
 }
 
-/// `delivered_only` stands beside a distribution exactly where something expected did not arrive.
+/// Returns the distribution if all expected deliveries arrived; otherwise `delivered_only` exists.
 fn all_arrived(latency: &Latency) -> Option<&Latency> {
     latency.delivered_only.is_none().then_some(latency)
 }
 
-/// How a metric is compared.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `<`
@@ -695,7 +807,7 @@ pub enum Op {
     NotEqual,
 }
 
-/// Longest first: `<=` begins with `<`.
+/// Longest first, because `<=` begins with `<`.
 const OPS: [(&str, Op); 6] = [
     ("<=", Op::AtMost),
     (">=", Op::AtLeast),
@@ -707,7 +819,7 @@ const OPS: [(&str, Op); 6] = [
 
 const BOUND_ACCEPTED: &str = "an operator (<, <=, >, >=, ==, !=) and a value, such as \"< 50ms\" or \"== 0\"";
 
-/// A metric and the bound it must keep.
+/// A metric and its bound.
 #[derive(Clone, Debug)]
 pub struct Expression {
     metric: Metric,
@@ -716,21 +828,21 @@ pub struct Expression {
     source: String,
 }
 
-/// Why a threshold cannot be read.
+/// Why a threshold is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpressionError {
-    /// No such metric.
+    /// The metric does not exist.
     Metric {
         /// The name.
         found: String,
-        /// The nearest name there is.
+        /// The nearest existing name.
         nearest: Option<String>,
     },
-    /// The operator or value.
+    /// The operator or the value is not valid.
     Bound {
         /// The text after the metric.
         found: String,
-        /// What would be taken.
+        /// The accepted form.
         accepted: &'static str,
     },
 }
@@ -753,7 +865,7 @@ impl fmt::Display for ExpressionError {
 impl std::error::Error for ExpressionError {}
 
 impl Expression {
-    /// Reads a threshold: a metric's name and its bound (`"delivery.p99"`, `"< 50ms"`).
+    /// Parses a threshold: a metric's name and its bound (`"delivery.p99"`, `"< 50ms"`).
     pub fn parse(metric: &str, bound: &str) -> Result<Expression, ExpressionError> {
         let Some(found) = Metric::find(metric) else {
             let nearest = crate::scenario::nearest(metric, all().iter().map(|m| m.name.as_str()));
@@ -770,7 +882,7 @@ impl Expression {
         Ok(Expression { metric: found, op, bound, source })
     }
 
-    /// Reads a threshold in one text: `delivery.p99 < 50ms`.
+    /// Parses a threshold from one text: `delivery.p99 < 50ms`.
     pub fn parse_text(text: &str) -> Result<Expression, ExpressionError> {
         match text.find(['<', '>', '=', '!']) {
             Some(at) => Expression::parse(&text[..at], &text[at..]),
@@ -778,22 +890,22 @@ impl Expression {
         }
     }
 
-    /// The metric.
+    /// Returns the metric.
     pub fn metric(&self) -> &Metric {
         &self.metric
     }
 
-    /// How it is compared.
+    /// Returns the operator.
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// The bound, in the metric's unit.
+    /// Returns the bound, in the metric's unit.
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// Whether a value keeps the bound.
+    /// Returns whether a value satisfies the bound.
     pub fn holds(&self, value: f64) -> bool {
         match self.op {
             Op::Less => value < self.bound,
@@ -805,7 +917,7 @@ impl Expression {
         }
     }
 
-    /// The outcome on an arm. A metric that is absent fails, whatever the operator.
+    /// Evaluates the expression on an arm. An absent metric fails, whatever the operator.
     pub fn evaluate(&self, arm: &Arm) -> Threshold {
         let value = self.metric.value(arm);
         let ok = value.is_some_and(|v| self.holds(v));
@@ -856,6 +968,7 @@ mod tests {
             published: None,
             server: Some(Server { rss_bytes_peak: 65_536, ..Server::default() }),
             generator: Generator::default(),
+            foreign: None,
             softirq_us: None,
             kernel_memory_bytes: None,
             wire: Wire::default(),
@@ -928,7 +1041,7 @@ mod tests {
         assert_eq!(value(&arm, "delivery.within_100ms"), Some(1_991.0 / 2_000.0));
         assert_eq!(value(&arm, "delivery.within_1ms"), Some(1_001.0 / 2_000.0));
         assert!(Metric::find("delivery.within_100").is_none(), "a time has a unit");
-        // Nothing arrived: none of it in time. A histogram that was not kept: not known.
+        // No delivery arrived: the share is 0. No histogram was kept: the share is unknown.
         arm.delivery.as_mut().unwrap().latency = Latency::default();
         assert_eq!(value(&arm, "delivery.within_1s"), Some(0.0));
         arm.delivery.as_mut().unwrap().latency.count = 5;

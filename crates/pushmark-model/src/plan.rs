@@ -1,7 +1,7 @@
 //! `Plan`: a case with every number filled in and the seed fixed; `ShardPlan`: one thread's share.
 //!
-//! Nothing here is a default any more. An agent gets the plan and its exact fraction and
-//! needs nothing else: whatever is drawn is computed from the seed.
+//! All defaults are resolved here. An agent receives the plan and its exact share of the crowd and needs
+//! nothing else: it computes every random draw from the seed.
 
 mod phases;
 mod publishing;
@@ -13,6 +13,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decode::Decode;
 use crate::draw::{Draw, Purpose};
 use crate::flood::FloodPlan;
 use crate::hybrid::Hybrid;
@@ -20,9 +21,14 @@ pub use crate::hybrid::{Half, Sides};
 use crate::poller::Poller;
 use crate::refresh::Adaptive;
 use crate::schedule::{Arrivals, Ramp, Schedule};
+use crate::secret::SecretValues;
 use crate::steady::SteadyPlan;
 use crate::template::ClientFields;
 use crate::transport::Transport;
+
+/// Fewest connections with receive stamps in a small crowd: one or two would not be representative of the
+/// order in which connections are read.
+const STAMPED_AT_LEAST: u64 = 16;
 pub use phases::Phases;
 pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
@@ -41,71 +47,71 @@ pub struct Plan {
     pub name: String,
     /// What the scenario shows.
     pub analysis: String,
-    /// Where all draws come from.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// The arms in the order they run (drawn).
+    /// The arms in the order they run (a random order).
     pub arms: Vec<ArmPlan>,
 }
 
 /// One transport with its own crowd.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArmPlan {
-    /// How its clients hear.
+    /// How its clients receive.
     pub transport: Transport,
     /// The name of the server, or the target's origin.
     pub target: String,
     /// Nonce of its stamps.
     pub nonce: u32,
-    /// Seed of everything drawn in this arm (the same for all arms: crowds are alike).
+    /// Seed of all random draws in this arm (the same for all arms, so that their crowds are alike).
     pub seed: u64,
     /// Where and how a client subscribes.
     pub subscribe: Subscribe,
     /// Where publications go; absent for emitters, peers and observed targets.
     pub publish: Option<Publish>,
-    /// How TLS is met; absent where nothing goes over it.
+    /// TLS settings; absent if nothing uses TLS.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tls: Option<Tls>,
     /// Size of the crowd.
     pub connections: u64,
-    /// Real browser clients beside it.
+    /// Number of real browser clients beside the crowd.
     #[serde(default)]
     pub browsers: u32,
-    /// How it arrives.
+    /// How the crowd arrives.
     pub ramp: Ramp,
-    /// The phases, from the arm's start. Where warm-up is detected, and in a flood, the longest.
+    /// The phases, from the arm's start. With warm-up detection and in a flood: their longest lengths.
     pub phases: Phases,
-    /// Warm-up ends with a steady state; absent: after its time.
+    /// Warm-up ends at a steady state; absent: after its fixed time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steady: Option<SteadyPlan>,
-    /// The crowd is a flood, which ends where the server's limit is met.
+    /// The crowd is a flood, which ends when the server's limit is reached.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flood: Option<FloodPlan>,
     /// A delivery later than this after due is late.
     pub deadline_ns: u64,
     /// How pollers poll.
     pub poll: PollPlan,
-    /// Who of the crowd pulls, where the others push.
+    /// Which clients poll, in a crowd that also pushes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hybrid: Option<Hybrid>,
-    /// Longest a long poll is held.
+    /// Longest time that a long poll is held.
     pub hold_ns: u64,
     /// Whether a connection carries more than one answer.
     pub keep_alive: bool,
-    /// TCP connect.
+    /// Timeout of a TCP connect.
     pub connect_timeout_ns: u64,
-    /// From connected to the response head, where the transport answers at once.
+    /// Timeout from connected to the response head, for transports that answer at once.
     pub handshake_timeout_ns: u64,
     /// Longest silence of a subscribed connection; absent: none.
     pub idle_timeout_ns: Option<u64>,
-    /// What a lost client does.
+    /// What a client does after it lost its connection.
     pub reconnect: Reconnect,
-    /// Who hears what.
+    /// Which client subscribes to which channels.
     pub subscriptions: Subscriptions,
     /// What is published; absent for observed targets.
     pub publisher: Option<PublisherPlan>,
-    /// A connection in so many carries kernel receive stamps; 0: none.
+    /// One connection in this number carries kernel receive stamps ([`ArmPlan::stamps`]); 0: none.
     pub stamp_sample: u32,
-    /// How long arrivals are left to gather before they are read; 0: not at all.
+    /// How long arrivals gather before they are read; 0: not at all.
     #[serde(default)]
     pub batch_ns: u64,
     /// How the generator's threads wait and read.
@@ -113,40 +119,58 @@ pub struct ArmPlan {
     pub poller: Poller,
     /// Source addresses to rotate over; empty: the system's choice.
     pub sources: Vec<IpAddr>,
-    /// Channels whose newest value replaces older ones: skipped ones are superseded, not missing.
+    /// Only the newest value of a channel matters: skipped values are superseded, not missing.
     pub latest_value: bool,
     /// Per-client identities. Not written into results: they may be secrets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clients: Option<ClientFields>,
+    /// The values of `{secret.NAME}`. They are never serialised; an agent receives them separately.
+    #[serde(skip)]
+    pub secrets: SecretValues,
     /// A target's own timestamps (`[target.stamp]`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target_stamp: Option<TargetStamp>,
+    /// How the target encodes publications (`[target.stamp] decode`); absent: it does not encode them, or the
+    /// first messages show the encoding.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decode: Option<Decode>,
 }
 
 /// How pollers poll.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PollPlan {
-    /// Grid of due instants.
+    /// Interval of the grid of due instants.
     pub interval_ns: u64,
-    /// Each gap is drawn uniform on [1 − jitter, 1 + jitter] × interval; 0: fixed.
+    /// Each gap is drawn uniformly on [1 − jitter, 1 + jitter] × interval; 0: fixed.
     pub jitter: f64,
-    /// The closed variant: the interval starts at the answer.
+    /// Closed model: the interval starts at the answer.
     pub after_answer: bool,
     /// First polls are spread over the interval by the seed; else all at once.
     pub random_phase: bool,
     /// Send If-None-Match.
     pub conditional: bool,
-    /// The interval follows the news.
+    /// Adapts the interval to what the polls find.
     pub adaptive: Option<Adaptive>,
 }
 
-/// What a lost client does.
+impl PollPlan {
+    /// Returns the longest time between two polls of a client, ns.
+    pub fn longest_gap_ns(&self) -> u64 {
+        let longest_ns = match &self.adaptive {
+            Some(adaptive) => adaptive.max_ns.max(self.interval_ns),
+            None => self.interval_ns,
+        };
+        (longest_ns as f64 * (1.0 + self.jitter)) as u64
+    }
+}
+
+/// What a client does after it lost its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reconnect {
-    /// Stays away.
+    /// Stays disconnected.
     None,
-    /// Comes back after a delay drawn from 0 to min(max, base × 2ⁿ).
+    /// Reconnects after a delay drawn uniformly from 0 to min(max, base × 2ⁿ).
     FullJitter {
         /// First bound.
         base_ns: u64,
@@ -155,16 +179,16 @@ pub enum Reconnect {
     },
 }
 
-/// Who hears what.
+/// Which client subscribes to which channels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscriptions {
     /// M: channels of the arm, named `c0` … or by `names`.
     pub channels: u32,
-    /// K: channels of a connection, drawn from the seed.
+    /// K: channels per connection, drawn from the seed.
     pub per_connection: u32,
-    /// Rooms of this size instead: connection i sits in room i ÷ size; a room is a channel.
+    /// Rooms of this size instead: connection i is in room i ÷ size; a room is a channel.
     pub room_size: Option<u32>,
-    /// Channel names of a foreign target; empty: `c0`, `c1`, ….
+    /// Channel names of a target with its own names; empty: `c0`, `c1`, ….
     pub names: Vec<String>,
 }
 
@@ -173,12 +197,13 @@ pub struct Subscriptions {
 pub struct TargetStamp {
     /// JSON pointer to the timestamp.
     pub json: String,
-    /// How many ns one unit is (`ms`: 1,000,000), Unix epoch.
+    /// Length of one unit in ns (`ms`: 1,000,000), counted from the Unix epoch.
     pub unit_ns: u64,
 }
 
 impl ArmPlan {
-    /// What the shards drive: the arm, or its two halves in turn, where each client is of one.
+    /// Returns the plans that the shards drive: the arm itself, or its push half and its pull half if each
+    /// client belongs to one of them.
     pub fn halves(&self) -> Vec<(Option<Half>, ArmPlan)> {
         match &self.hybrid {
             Some(hybrid) if hybrid.sides.splits() => {
@@ -190,11 +215,38 @@ impl ArmPlan {
         }
     }
 
-    /// The channels of a connection, ascending.
+    /// Returns the longest time between two polls of a client, ns; `None` if no client polls.
+    pub fn longest_gap_ns(&self) -> Option<u64> {
+        match &self.hybrid {
+            Some(Hybrid { sides: Sides::Both { interval_ns }, .. }) => Some(*interval_ns),
+            None if self.transport != Transport::Poll => None,
+            _ => Some(self.poll.longest_gap_ns()),
+        }
+    }
+
+    /// Whether a connection carries kernel receive stamps: one in `stamp_sample`, drawn from the seed. In a
+    /// small crowd the share is larger, so that about sixteen connections do.
+    pub fn stamps(&self, connection: u64) -> bool {
+        let one_in = self.one_stamped_in();
+        one_in > 0 && Draw::new(self.seed, Purpose::StampSample, connection).below(one_in) == 0
+    }
+
+    fn one_stamped_in(&self) -> u64 {
+        u64::from(self.stamp_sample).min((self.connections / STAMPED_AT_LEAST).max(1))
+    }
+
+    /// Whether the connections with receive stamps are read as all others are. With io_uring they are not: a
+    /// stamp needs a read call of its own. TLS is always read by calls.
+    pub fn stamped_are_read_as_others(&self) -> bool {
+        self.poller != Poller::IoUring || self.tls.is_some() || self.one_stamped_in() == 1
+    }
+
+    /// Returns the channels of a connection, ascending.
     pub fn channels_of(&self, connection: u64) -> Vec<u32> {
         let s = &self.subscriptions;
         match s.room_size {
-            // Rooms fill in order of arrival; shards are dealt, so no room sits on one shard.
+            // Rooms fill in order of arrival. Connections are dealt to shards at random, so no room is on one
+            // shard.
             Some(size) => vec![(connection / u64::from(size)) as u32],
             None if s.per_connection >= s.channels => (0..s.channels).collect(),
             None => {
@@ -203,10 +255,10 @@ impl ArmPlan {
         }
     }
 
-    /// Most second connections that clients may have open at once: all of them where each polls
-    /// beside its push connection. Bayeux peers publish over theirs
-    /// while their first holds a connect: a share of the crowd, so that it does not need twice the
-    /// descriptors; who finds none waits.
+    /// Returns the most second connections that clients may have open at once. If each client polls beside
+    /// its push connection: one for each client. Bayeux peers publish over a second connection while their
+    /// first holds a connect. They share a fraction of the crowd's number, so that the crowd does not need
+    /// twice the descriptors; a peer that finds none free waits.
     pub fn second_connections_max(&self) -> u64 {
         let peers = self.publisher.as_ref().is_some_and(|p| p.mode == Mode::Peer);
         let polls_besides = self.hybrid.as_ref().is_some_and(|h| h.sides.safety_ns().is_some());
@@ -217,18 +269,18 @@ impl ArmPlan {
         }
     }
 
-    /// The name of a channel.
+    /// Returns the name of a channel.
     pub fn channel_name(&self, channel: u32) -> String {
         self.subscriptions.names.get(channel as usize).cloned().unwrap_or_else(|| format!("c{channel}"))
     }
 
-    /// The schedule of a channel; times are ns from the arm's start.
+    /// Returns the schedule of a channel; times are ns from the arm's start.
     ///
     /// # Panics
     /// If nothing is published in this arm.
     pub fn schedule(&self, channel: u32) -> Schedule {
         let publisher = self.publisher.as_ref().expect("an arm that publishes");
-        // A server counts its emitters' intervals in whole µs: so does its schedule here.
+        // A server counts its emitters' intervals in whole µs, so the schedule does too.
         let interval_ns = match publisher.mode {
             Mode::Emitter => (publisher.interval_ns / 1_000.0).floor() * 1_000.0,
             _ => publisher.interval_ns,
@@ -244,7 +296,7 @@ impl ArmPlan {
         )
     }
 
-    /// The seeded delay of a channel's first publication, in whole µs as stamps are.
+    /// Returns the seeded delay of a channel's first publication, in whole µs like the stamps.
     pub fn channel_phase_ns(&self, channel: u32) -> u64 {
         match &self.publisher {
             Some(p) if !p.aligned && p.arrivals == Arrivals::Constant => {
@@ -317,7 +369,9 @@ pub(crate) mod tests {
             sources: vec![],
             latest_value: false,
             clients: None,
+            secrets: SecretValues::default(),
             target_stamp: None,
+            decode: None,
         }
     }
 
@@ -328,6 +382,18 @@ pub(crate) mod tests {
             assert_eq!(channels.len(), 3);
             assert!(channels.windows(2).all(|w| w[0] < w[1]) && channels[2] < 50);
         }
+    }
+
+    #[test]
+    fn a_sample_carries_stamps_and_a_small_crowd_has_some_too() {
+        let stamped = |connections, stamp_sample| {
+            let arm = ArmPlan { connections, stamp_sample, ..arm() };
+            (0..connections).filter(|&n| arm.stamps(n)).count()
+        };
+        assert!((1_400..1_700).contains(&stamped(100_000, 64)));
+        assert!((8..32).contains(&stamped(300, 64)));
+        assert_eq!(stamped(20, 64), 20);
+        assert_eq!((stamped(500, 1), stamped(500, 0)), (500, 0));
     }
 
     #[test]

@@ -3,20 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tells a thread that something has arrived.
+/// How the generator's threads wait for data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Poller {
-    /// epoll tells which connections can be read, and each is read by a call of its own.
+    /// epoll reports which connections can be read, and each is read with a separate call.
     #[default]
     Epoll,
-    /// io_uring brings what was read with the news (multishot receive, Linux 6.1). Where the system
-    /// has none, epoll takes its place, and the run says so.
+    /// io_uring delivers the data with the notification (multishot receive, Linux 6.1). If the system does
+    /// not support it, epoll is used, and the run reports that.
     IoUring,
 }
 
 impl Poller {
-    /// As scenarios and command lines have it.
+    /// Returns the name in scenarios and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Poller::Epoll => "epoll",

@@ -1,14 +1,15 @@
-//! `Record`: what a shard measured in one interval. Records add up: the sum of all is the run.
+//! `Record`: what a shard measured in one interval. Records add up: the sum of all records is the run.
 //!
-//! Everything in a record is a difference (how many more since the last one), so neither the
-//! number of shards nor the order of arrival shows in the total. Its size does not depend on
-//! how many messages it accounts for.
+//! Everything in a record is a difference since the previous record, so the total does not depend on the
+//! number of shards or on the order of arrival. Its size does not depend on the number of messages.
 
 mod broadcast;
 mod counts;
 mod heat;
+mod lacking;
 mod sums;
 mod times;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -17,16 +18,18 @@ use serde::{Deserialize, Serialize};
 pub use broadcast::{Broadcast, sketch_bin, sketch_value};
 pub use counts::{Bayeux, Counts, Safety};
 pub use heat::{HEAT_ROWS, heat_row};
+pub use lacking::{Clients, Lacking, NotTaken, Sent, Unheard};
 pub use times::Times;
+pub use words::{Came, ENDS_MAX, Ends, Last, SHOWN_MAX, Words};
 
 /// One interval of one shard.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Record {
     /// The shard.
     pub shard: u32,
-    /// Whole seconds from the arm's start to the interval's begin.
+    /// Whole seconds from the arm's start to the start of the interval.
     pub second: u32,
-    /// The shard sends no more after this one.
+    /// The shard sends no record after this one.
     pub last: bool,
     /// Connections subscribed at the interval's end.
     pub connected: u64,
@@ -42,25 +45,37 @@ pub struct Record {
     pub failed: BTreeMap<String, u64>,
     /// Connections lost after subscribing, by kind.
     pub lost_by: BTreeMap<String, u64>,
-    /// Failed publications, by kind.
+    /// Failed publications of all phases, by kind.
     pub publish_failed: BTreeMap<String, u64>,
-    /// Deliveries by (second of measure of their due instant, latency row).
+    /// Of them, publications that were due in measure.
+    pub publish_failed_measure: BTreeMap<String, u64>,
+    /// Deliveries by (second of measure in which they were due, latency row).
     pub heat: BTreeMap<(u32, u8), u64>,
     /// Broadcasts whose observation ended in this interval.
     pub broadcasts: Vec<Broadcast>,
-    /// First troubles in words, at most [`TROUBLES_MAX`] a shard.
+    /// Publications whose deadline has passed and that no client of this shard has received; measure.
+    pub unheard: Vec<Unheard>,
+    /// Channel and sequence of those that a client received after all.
+    pub heard_late: Vec<(u32, u64)>,
+    /// Publications of this shard that the target did not take, measure.
+    pub not_taken: Vec<NotTaken>,
+    /// Clients that lack deliveries; reported once, with the last record.
+    pub clients: Clients,
+    /// The first troubles, as text, at most [`TROUBLES_MAX`] per shard.
     pub troubles: Vec<String>,
-    /// How subscriptions were known to stand: the weakest rule that applied.
+    /// How subscriptions were known to be established: the weakest rule that applied.
     pub subscribed_by: SubscribedBy,
+    /// The target's own words.
+    pub words: Words,
 }
 
-/// Most troubles a shard tells in words; all are counted.
+/// Most troubles that a shard reports as text; all of them are counted.
 pub const TROUBLES_MAX: usize = 4;
 
-/// How a subscription was known to stand, strongest first.
+/// How a subscription was known to be established, strongest rule first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SubscribedBy {
-    /// The target named each channel's last sequence.
+    /// The target reported each channel's last sequence.
     #[default]
     Acknowledged,
     /// A ready text, or an upgrade.
@@ -72,7 +87,7 @@ pub enum SubscribedBy {
 }
 
 impl SubscribedBy {
-    /// The word in files.
+    /// Returns the word used in files.
     pub fn name(self) -> &'static str {
         match self {
             SubscribedBy::Acknowledged => "acknowledged",
@@ -84,7 +99,8 @@ impl SubscribedBy {
 }
 
 impl Record {
-    /// Adds a record of another shard or interval. Broadcasts are appended, not joined.
+    /// Adds a record of another shard or interval. Entries about single publications are appended, not
+    /// joined.
     pub fn merge(&mut self, other: &Record) {
         self.counts.add(&other.counts);
         self.times.add(&other.times);
@@ -92,6 +108,7 @@ impl Record {
             (&mut self.failed, &other.failed),
             (&mut self.lost_by, &other.lost_by),
             (&mut self.publish_failed, &other.publish_failed),
+            (&mut self.publish_failed_measure, &other.publish_failed_measure),
         ] {
             for (kind, n) in theirs {
                 *mine.entry(kind.clone()).or_default() += n;
@@ -101,12 +118,25 @@ impl Record {
             *self.heat.entry(*cell).or_default() += n;
         }
         self.broadcasts.extend_from_slice(&other.broadcasts);
+        self.unheard.extend_from_slice(&other.unheard);
+        self.heard_late.extend_from_slice(&other.heard_late);
+        self.not_taken.extend_from_slice(&other.not_taken);
+        self.clients.add(&other.clients);
         self.troubles.extend_from_slice(&other.troubles);
         self.subscribed_by = self.subscribed_by.max(other.subscribed_by);
         self.hold_advised_ms = self.hold_advised_ms.max(other.hold_advised_ms);
+        self.words.merge(&other.words);
     }
 
-    /// Forgets everything, and keeps the memory of the distributions it used: they are all of its size.
+    /// Counts `n` failed publications. `measured`: all of them were due in measure; otherwise none was.
+    pub fn publications_failed(&mut self, kind: &str, n: u64, measured: bool) {
+        *self.publish_failed.entry(kind.to_owned()).or_default() += n;
+        if measured {
+            *self.publish_failed_measure.entry(kind.to_owned()).or_default() += n;
+        }
+    }
+
+    /// Clears the record but keeps the memory of the distributions it used, which have a fixed size.
     pub fn clear(&mut self) {
         let mut times = std::mem::take(&mut self.times);
         times.clear();

@@ -1,11 +1,11 @@
-//! When a poller asks again, where that follows what it finds: its time to refresh (TTR).
+//! When a poller polls again if the interval adapts to what it finds: its time to refresh (TTR).
 //!
-//! Arithmetic alone, on what two polls showed; no clock. What changes is the number of
-//! publications: a stream of numbered states has that in place of the difference of two values.
+//! Pure arithmetic on what two polls showed; no clock. The change between two polls is the number of
+//! publications: in a stream of numbered states that replaces the difference of two values.
 
 use serde::{Deserialize, Serialize};
 
-/// How the time to refresh follows the news, and its bounds.
+/// How the time to refresh adapts to new states, and its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adaptive {
     /// The rule.
@@ -16,13 +16,12 @@ pub struct Adaptive {
     pub max_ns: u64,
 }
 
-/// How the time to refresh follows the news.
+/// How the time to refresh adapts to new states.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// The adaptive TTR of Srinivasan, Liang and Ramamritham (RTSS 1998) as Deolasee, Bhide and
-    /// others give it (*Adaptive Push-Pull*, WWW 2001, section 2; IEEE Transactions on Computers
-    /// 51(6), 2002):
+    /// The adaptive TTR of Srinivasan, Liang and Ramamritham (RTSS 1998) as described by Deolasee, Bhide and
+    /// others (*Adaptive Push-Pull*, WWW 2001, section 2; IEEE Transactions on Computers 51(6), 2002):
     ///
     /// ```text
     /// estimate = TTRlatest ÷ |Dlatest − Dpenultimate| × c
@@ -30,38 +29,38 @@ pub enum Rule {
     /// TTR      = max(TTRmin, min(TTRmax, a × TTRmr + (1 − a) × TTRdyn))
     /// ```
     ///
-    /// TTRlatest is the gap before this poll and TTRmr the smallest used so far. |ΔD| is how many
-    /// publications came since the poll before, and c is one: no state is to be passed over. With
-    /// none the quotient has no bound but TTRmax, which is the estimate then.
+    /// TTRlatest is the gap before this poll and TTRmr the smallest used so far. |ΔD| is the number of
+    /// publications since the previous poll, and c is one: no state is to be skipped. Without a publication
+    /// the quotient is unbounded, and the estimate is TTRmax.
     Ttr {
-        /// w: how much the latest change counts against what was learned before.
+        /// w: weight of the latest change against what was learned before.
         weight: f64,
-        /// a: how much the smallest TTR so far counts against what was learned.
+        /// a: weight of the smallest TTR so far against what was learned.
         caution: f64,
     },
-    /// Halved after an answer with news, doubled after one without.
+    /// Halved after an answer with something new, doubled after one without.
     Halving,
 }
 
-/// What a poller remembers from one answer to the next.
+/// State of a poller between two answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refresh {
     /// Gap until its next poll.
     pub interval_ns: u64,
     /// The smallest gap so far.
     least_ns: u64,
-    /// Publications it knows of; 0: it has seen none yet.
+    /// Publications it knows of; 0: none yet.
     known: u64,
 }
 
 impl Refresh {
-    /// Begins with this gap.
+    /// Starts with this gap.
     pub fn new(interval_ns: u64) -> Refresh {
         Refresh { interval_ns, least_ns: interval_ns, known: 0 }
     }
 
-    /// An answer came, and shows that so many publications were made in all. What the first state
-    /// jumps over was made before this poller began: it is one change.
+    /// Takes an answer that shows `known` publications in all. States before the first one that is shown were
+    /// published before this poller began: together they count as one change.
     pub fn answered(&mut self, adaptive: &Adaptive, known: u64) {
         let changes = match self.known {
             0 => known.min(1),
@@ -89,7 +88,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The gaps, in ms, after answers that showed so many publications.
+    /// Returns the gaps, in ms, after answers that showed these numbers of publications.
     fn gaps(rule: Rule, first_ms: u64, known: &[u64]) -> Vec<f64> {
         let adaptive = Adaptive { rule, min_ns: 1_000 * MS, max_ns: 60_000 * MS };
         let mut refresh = Refresh::new(first_ms * MS);
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn ttr_keeps_to_its_bounds() {
         let rule = Rule::Ttr { weight: 1.0, caution: 0.0 };
-        // 60 s ÷ 1,000 changes is 60 ms, and nothing new is 60 s and no more.
+        // 60 s ÷ 1,000 changes is 60 ms, below the least gap; with nothing new the gap is 60 s, the largest.
         assert_eq!(gaps(rule, 60_000, &[1, 1_001, 1_001, 1_001]), [60_000.0, 1_000.0, 60_000.0, 60_000.0]);
     }
 

@@ -1,10 +1,12 @@
-//! `Scenario`: what a user asks of one crowd, as written in a file and on the command line.
+//! `Scenario`: one target and one load, as written in a file and on the command line.
 //!
-//! Here is what was typed; what it means, with every number filled in, is the
-//! [`Plan`](crate::plan::Plan) that [`resolve`] makes of it. Reading files and looking up
-//! servers is the tool's; this module sees text and values only.
+//! A scenario contains what the user wrote. [`resolve`] fills in every number and returns the
+//! [`Plan`](crate::plan::Plan). The tool reads files and looks up servers; this module receives only texts
+//! and values.
 
 mod bayeux;
+#[cfg(test)]
+mod bounds_tests;
 mod check;
 mod endpoints;
 mod error;
@@ -12,6 +14,7 @@ mod feed;
 mod flood;
 mod forgetful;
 mod load;
+mod places;
 mod plain;
 mod publisher;
 mod pull;
@@ -19,6 +22,7 @@ mod ramp;
 mod resolve;
 mod secrets;
 mod source;
+mod stamp;
 mod subscriptions;
 mod target;
 mod text_or_table;
@@ -39,13 +43,13 @@ pub use load::{Backoff, Load, Pace, Phase, Poll, RampSpec, RampStepSpec, Reconne
 pub use publisher::{Over, Publisher, PublisherMode};
 pub use pull::{Adaptive, AdaptiveRule, HybridSpec};
 pub use resolve::{Context, resolve};
-pub use secrets::Secrets;
+pub use secrets::is_secret_name;
 pub use source::{Override, Source, read};
 pub(crate) use source::{join, parse_path, path_of};
+pub use stamp::{StampTemplate, TimeUnit};
 pub use subscriptions::{Rooms, SubscriptionsSpec};
 pub use target::{
-    AnswerSpec, EverySpec, ProcessTemplate, PublishTemplate, StampTemplate, SubscribeSet, SubscribeTemplate,
-    Target, TimeUnit,
+    AnswerSpec, EverySpec, ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate, Target,
 };
 pub use tls::TlsSpec;
 pub use url::{TargetUrl, UrlError};
@@ -55,10 +59,10 @@ use crate::poller::Poller;
 use crate::transport::Transport;
 use crate::units::Nanos;
 
-/// The seed of a scenario that names none.
+/// The default seed.
 pub const DEFAULT_SEED: u64 = 42;
 
-/// What is asked of one crowd: the whole scenario file.
+/// A scenario file: one target and one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "pushmark scenario")]
@@ -67,37 +71,37 @@ pub struct Scenario {
     pub name: String,
     /// What the scenario shows, in a sentence or two; printed beside the numbers.
     pub analysis: String,
-    /// Everything drawn by chance is drawn from this number. Default: 42.
+    /// Seed of all random draws. Default: 42.
     pub seed: u64,
-    /// The transports to compare, one arm each, run in random order. Default: all the target has; Bayeux, a protocol of its own, only where it is asked for or the target has nothing else.
+    /// The transports to compare, one arm each, run in random order. Default: all transports of the target; Bayeux, which is a protocol on top of transports, only if the target has nothing else.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "transports")]
     pub transports: Option<Vec<Transport>>,
-    /// How often the whole scenario is run, each arm with a fresh server. Default: 1.
+    /// Number of times that the whole scenario is run, each arm with a fresh server. Default: 1.
     pub repeat: u32,
-    /// Generator threads (shards). Default: as many as the generator's share of the CPUs.
+    /// Number of generator threads (shards). Default: the generator's share of the CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Generator processes that the shards are dealt to; 0: none beside the run's own. Default: 0.
+    /// Number of additional generator processes that run the shards; 0: the shards run in pushmark's own process. Default: 0.
     pub agents: u32,
-    /// One connection in so many carries kernel receive stamps, which measure read lag; 0: none. Default: 64.
+    /// One connection in this number carries kernel receive stamps, which measure read lag; in a small crowd about sixteen connections do; 0: none. Default: 64.
     pub stamp_sample: u32,
-    /// Arrivals are taken in batches of so long, which costs less and reads later: by up to as much, which read lag shows. Default: 0s, each as it comes.
+    /// How long arrivals gather before they are read in one batch. Batches cost less CPU, but delay reads by up to this time, which read lag shows. Default: 0s, no batches.
     pub batch: Nanos,
-    /// What tells the generator's threads that something has arrived: epoll, or io_uring where the system has it. Default: epoll.
+    /// How the generator's threads wait for data: epoll, or io_uring if the system supports it. Default: epoll.
     pub poller: Poller,
-    /// What is measured.
+    /// The system under test.
     pub target: Target,
     /// The crowd, the phases and how clients behave.
     pub load: Load,
-    /// Who hears what.
+    /// Which clients subscribe to which channels.
     pub subscriptions: SubscriptionsSpec,
-    /// What is published, by whom. Default: external at 10/s, unless the target has nowhere to publish: then it is only observed.
+    /// What is published, and by what. Default: external at 10/s; if the target has no way to publish, it is only observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publisher: Option<Publisher>,
-    /// A flood in place of the crowd: connections at a fixed rate until the server has had enough. Default: none.
+    /// A flood instead of the crowd: connections at a fixed rate until the server cannot take more. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flood: Option<Flood>,
-    /// Bounds to keep on every arm, metric to bound: `"delivery.p99" = "< 50ms"`. A metric that is absent fails.
+    /// Bounds that every arm must meet, metric to bound: `"delivery.p99" = "< 50ms"`. An absent metric fails.
     pub thresholds: BTreeMap<String, String>,
 }
 
@@ -125,32 +129,37 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario with the command line's edits; checks all that the text alone shows.
+    /// Reads a scenario with the command line's edits. Performs all checks that need only its text.
     ///
     /// # Errors
-    /// Everything found wrong, in the order of the file.
+    /// Returns all mistakes, in the order of the file.
     pub fn parse(text: &str, overrides: &[Override]) -> Result<(Scenario, Source), Vec<ScenarioError>> {
         let (scenario, source) = read::<Scenario>(text, overrides)?;
         let errors = check::check(&scenario);
         if errors.is_empty() { Ok((scenario, source)) } else { Err(source.locate_all(errors)) }
     }
 
-    /// The thresholds, in the order of their names.
+    /// Returns the names of `{secret.NAME}` in it, each with the first key that uses it.
+    pub fn secret_names(&self) -> Vec<(String, String)> {
+        places::secrets(self)
+    }
+
+    /// Returns the thresholds, in the order of their names.
     ///
     /// # Panics
-    /// If the scenario was not checked: [`Scenario::parse`] refuses what cannot be read.
+    /// Panics if the scenario was not checked. [`Scenario::parse`] rejects invalid thresholds.
     pub fn expressions(&self) -> Vec<crate::metrics::Expression> {
         let read = |(metric, bound): (&String, &String)| crate::metrics::Expression::parse(metric, bound);
         self.thresholds.iter().map(|t| read(t).expect("checked when the scenario was read")).collect()
     }
 }
 
-/// The JSON Schema of a scenario file: what `pushmark schema` prints.
+/// Returns the JSON Schema of a scenario file: the output of `pushmark schema`.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Scenario).to_value()
 }
 
-/// A list of transports, or their names in one comma-separated text (`-t sse,websocket`).
+/// Reads a list of transports, or their names in one comma-separated text (`-t sse,websocket`).
 fn transports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Transport>>, D::Error> {
     struct Visitor;
     impl<'de> serde::de::Visitor<'de> for Visitor {
@@ -172,7 +181,7 @@ fn transports<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<T
     deserializer.deserialize_any(Visitor).map(Some)
 }
 
-/// A transport by any name [`Transport::parse`] takes.
+/// A transport by any name that [`Transport::parse`] accepts.
 struct Named(Transport);
 
 impl<'de> Deserialize<'de> for Named {

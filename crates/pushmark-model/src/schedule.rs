@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::draw::{Draw, Purpose};
 
-/// How publications of a channel are spread in time.
+/// Distribution of a channel's publications in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// Every interval exactly.
+    /// Exactly every interval.
     Constant,
     /// Independent exponential gaps with the interval as their mean.
     Poisson,
@@ -16,8 +16,8 @@ pub enum Arrivals {
 
 /// The instants at which one channel's publications are due, in order.
 ///
-/// Absolute: publication n of a constant schedule is due at `start + phase + n × interval`
-/// whatever happened to those before it. Never re-armed after work.
+/// Absolute: publication n of a constant schedule is due at `start + phase + n × interval`, whatever happens
+/// to earlier ones. Work never delays it.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     start_ns: u64,
@@ -26,14 +26,14 @@ pub struct Schedule {
     count_max: u64,
     next_index: u64,
     next_ns: u64,
-    // Poisson only: the gaps' stream and the exact running time, so rounding never adds up.
+    // Poisson only: the stream of gaps and the exact time so far, so that rounding errors do not accumulate.
     gaps: Option<(Draw, f64)>,
 }
 
 impl Schedule {
-    /// The schedule of `channel` between `start_ns` (inclusive) and `end_ns` (exclusive).
+    /// Creates the schedule of `channel` between `start_ns` (inclusive) and `end_ns` (exclusive).
     ///
-    /// `phase_ns` delays the first; `count_max` stops after so many.
+    /// `phase_ns` delays the first publication; `count_max` limits their number.
     pub fn new(
         arrivals: Arrivals,
         interval_ns: f64,
@@ -62,12 +62,12 @@ impl Schedule {
         schedule
     }
 
-    /// Ends it at another instant: what is due from then on is not.
+    /// Changes the end: publications from `end_ns` on are no longer due.
     pub fn end_at(&mut self, end_ns: u64) {
         self.end_ns = end_ns;
     }
 
-    /// The next publication not yet taken: its number and due instant. `None` at the end.
+    /// Returns the next publication not yet taken: its number and due instant. `None` at the end.
     pub fn peek(&self) -> Option<(u64, u64)> {
         (self.next_index < self.count_max && self.next_ns < self.end_ns)
             .then_some((self.next_index, self.next_ns))
@@ -91,14 +91,14 @@ impl Schedule {
     }
 }
 
-/// How fast a crowd arrives.
+/// How fast a crowd connects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ramp {
-    /// Straight pieces, in order: reach `to` connections over `over_ns`.
+    /// Linear pieces, in order: reach `to` connections over `over_ns`.
     pub steps: Vec<RampStep>,
 }
 
-/// One straight piece of a ramp.
+/// One linear piece of a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RampStep {
     /// Connections at its end.
@@ -108,7 +108,7 @@ pub struct RampStep {
 }
 
 impl Ramp {
-    /// `connections` at a constant rate.
+    /// Creates a ramp of `connections` at a constant rate.
     pub fn constant(connections: u64, per_second: f64) -> Ramp {
         Ramp {
             steps: vec![RampStep {
@@ -118,12 +118,12 @@ impl Ramp {
         }
     }
 
-    /// Length of the whole ramp.
+    /// Returns the length of the whole ramp.
     pub fn length_ns(&self) -> u64 {
         self.steps.iter().map(|s| s.over_ns).sum()
     }
 
-    /// When connection `index` (from 0) is due, from the ramp's start.
+    /// Returns when connection `index` (from 0) is due, from the ramp's start.
     pub fn due_ns(&self, index: u64) -> u64 {
         let (mut from, mut start_ns) = (0u64, 0u64);
         for step in &self.steps {
@@ -138,7 +138,7 @@ impl Ramp {
         start_ns
     }
 
-    /// Connections due by `elapsed_ns`.
+    /// Returns the number of connections due by `elapsed_ns`.
     pub fn due_by(&self, elapsed_ns: u64, connections: u64) -> u64 {
         // due_ns is monotone: the count is a partition point.
         let (mut low, mut high) = (0, connections);
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn long_schedules_do_not_drift() {
-        // A third of a nanosecond of rounding a step would be 333 ms after 10⁹ steps;
-        // what is left is the rounding of one product.
+        // Rounding of a third of a nanosecond per step would add up to 333 ms after 10⁹ steps; the actual
+        // difference is the rounding of one product.
         let mut schedule = Schedule::new(Arrivals::Constant, 1e9 / 3.0, (0, u64::MAX), 0, None, 1, 0);
         schedule.next_index = 999_999_999;
         schedule.take_due(u64::MAX);

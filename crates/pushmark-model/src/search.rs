@@ -1,10 +1,10 @@
-//! The search for the highest load that keeps what was asked: a machine without clocks, servers or
-//! figures. It is told how each probe went and says what to probe next: double, bisect, repeat both
-//! sides of the bracket, confirm the lower in a longer window.
+//! The search for the highest load at which all conditions are met. A state machine without clocks, servers
+//! or figures: it receives the outcome of each probe and returns the next probe. It doubles, bisects, repeats
+//! both sides of the bracket, and confirms the lower side in a longer window.
 //!
-//! Nothing is remembered but the tally of each load, and where to go next follows from the tallies
-//! alone: a load that failed once is not held, however often it held. So chance can make the answer
-//! lower than the truth, never higher, and the tallies beside the answer show where it did.
+//! The only state is the tally of each load, and the next probe follows from the tallies alone. A load that
+//! failed once counts as not held, however often it held. So chance can make the answer lower than the truth,
+//! never higher, and the tallies beside the answer show where that happened.
 
 mod file;
 
@@ -14,34 +14,34 @@ use serde::{Deserialize, Serialize};
 
 pub use file::{Over, ProbeRow, SCHEMA, SearchFile};
 
-/// What is searched, and how thoroughly.
+/// The bounds of a search, and its thoroughness.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// The lowest load worth knowing; at least 1.
+    /// The lowest load of the search; at least 1.
     pub least: u64,
     /// The first load probed.
     pub start: u64,
-    /// The highest load worth knowing.
+    /// The highest load of the search.
     pub most: u64,
-    /// The bracket ends when it is this share of its lower side wide.
+    /// The search stops narrowing when the bracket's width is this share of its lower side.
     pub precision: f64,
     /// Runs on each side of the bracket.
     pub runs: u32,
-    /// Most probes.
+    /// Maximum number of probes.
     pub probes: u32,
 }
 
-/// How a probe went.
+/// The outcome of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
-    /// Everything asked was kept.
+    /// Every condition was met.
     Held,
-    /// Something was not.
+    /// A condition was not met.
     Failed,
-    /// This machine cannot make such a load: nothing was started.
+    /// This machine cannot generate this load. Nothing was started.
     Refused,
-    /// The figures are not the server's: no answer of the server's.
+    /// The figures are not the server's, so they do not answer for it.
     Unbelieved,
 }
 
@@ -49,46 +49,46 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Why {
-    /// The first.
+    /// The first load.
     Start,
-    /// Twice what held.
+    /// Twice a load that held.
     Double,
-    /// Half of what did not.
+    /// Half of a load that did not hold.
     Halve,
-    /// Between the two.
+    /// Between a load that held and one that did not.
     Bisect,
-    /// A side of the bracket again.
+    /// A side of the bracket, repeated.
     Repeat,
     /// The answer, in a longer window.
     Confirm,
 }
 
-/// What to probe.
+/// A probe to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The load.
     pub at: u64,
-    /// Why.
+    /// Why it is probed.
     pub why: Why,
 }
 
-/// Why there is nothing more to probe.
+/// Why the search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// The answer lies between the two sides.
+    /// The answer is between the two sides.
     Bracketed,
-    /// The highest load asked for was held.
+    /// The highest load of the search held.
     Most,
-    /// The lowest load asked for was not.
+    /// The lowest load of the search did not hold.
     LowestFails,
-    /// This machine makes no higher load.
+    /// This machine cannot generate a higher load.
     Machine,
-    /// The generator's figures are not believed at a higher load.
+    /// At a higher load the figures are not the server's but the generator's.
     Generator,
     /// No more probes were allowed.
     Probes,
-    /// It was told to stop.
+    /// The search was stopped.
     Stopped,
 }
 
@@ -97,48 +97,48 @@ pub enum Ended {
 pub struct Side<N = u64> {
     /// The load.
     pub at: N,
-    /// Probes that held, longer ones too.
+    /// Probes that held, including those in the longer window.
     pub held: u32,
-    /// Probes that did not.
+    /// Probes that did not hold.
     pub failed: u32,
 }
 
-/// A load that did not hold below one that did.
+/// A load that failed although a higher load held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inversion<N = u64> {
-    /// It failed here,
+    /// The load that failed.
     pub failed: N,
-    /// and held here.
+    /// The higher load that held.
     pub held: N,
 }
 
-/// The answer, as far as there is one.
+/// The answer, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found<N = u64> {
     /// Why the search ended.
     pub ended: Ended,
-    /// The highest load that never failed below one that did.
+    /// The highest load that held, below the lowest that did not.
     pub held: Option<Side<N>>,
     /// The lowest load that failed, or that could not be probed.
     pub not: Option<Side<N>>,
-    /// The lower side held as often as was asked, and in the longer window.
+    /// Whether the lower side held as often as required, and in the longer window.
     pub confirmed: bool,
-    /// Where more load did better than less.
+    /// Loads that failed although a higher load held.
     pub inversions: Vec<Inversion<N>>,
 }
 
-/// What became of one load.
+/// The probes of one load.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     held: u32,
     failed: u32,
-    /// Of those that held, in the longer window.
+    /// Whether one of those that held was in the longer window.
     confirmed: bool,
     refused: bool,
     unbelieved_in_a_row: u32,
 }
 
-/// Probes in a row without a believed answer, after which a load is the generator's limit.
+/// Probes in a row with untrusted figures, after which a load is the generator's limit.
 const UNBELIEVED_MAX: u32 = 2;
 
 impl Tally {
@@ -155,7 +155,7 @@ impl Tally {
     }
 }
 
-/// A search under way.
+/// A search in progress.
 #[derive(Clone, Debug)]
 pub struct Search {
     limits: Limits,
@@ -164,7 +164,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Before the first probe. Bounds that cross are put in order.
+    /// Creates a search before its first probe. Puts bounds that cross in order.
     pub fn new(limits: Limits) -> Search {
         let least = limits.least.max(1);
         let most = limits.most.max(least);
@@ -172,12 +172,12 @@ impl Search {
         Search { limits: Limits { least, start, most, ..limits }, tallies: BTreeMap::new(), probed: 0 }
     }
 
-    /// The bounds in force.
+    /// Returns the bounds in force.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What to probe next; `None` when there is an answer, or no probe left.
+    /// Returns the next probe; `None` if there is an answer, or if no probe is left.
     pub fn next(&self) -> Option<Probe> {
         if self.probed >= self.limits.probes {
             return None;
@@ -185,10 +185,10 @@ impl Search {
         self.wanted()
     }
 
-    /// Takes in how the probe that [`Search::next`] asked for went.
+    /// Takes the outcome of the probe that [`Search::next`] returned.
     pub fn take(&mut self, probe: Probe, answer: Answer) {
         let tally = self.tallies.entry(probe.at).or_default();
-        // A refusal costs nothing: nothing was started.
+        // A refused probe is free: nothing was started.
         self.probed += u32::from(answer != Answer::Refused);
         match answer {
             Answer::Held => {
@@ -204,7 +204,7 @@ impl Search {
         }
     }
 
-    /// The answer as it stands; `stopped` where the caller gave up.
+    /// Returns the answer so far; `stopped` if the caller ended the search.
     pub fn found(&self, stopped: bool) -> Found {
         let (held, not) = self.bracket();
         let side = |at: u64| Side { at, held: self.tallies[&at].held, failed: self.tallies[&at].failed };
@@ -223,7 +223,7 @@ impl Search {
         Found { ended, held: held.map(side), not: not.map(side), confirmed, inversions: self.inversions() }
     }
 
-    /// The lowest load that is not held, and the highest below it that is.
+    /// Returns the lowest load that is not held, and the highest held load below it.
     fn bracket(&self) -> (Option<u64>, Option<u64>) {
         let not = self.tallies.iter().find(|(_, tally)| tally.is_not_held()).map(|(at, _)| *at);
         let below = self.tallies.range(..not.unwrap_or(u64::MAX));
@@ -248,7 +248,7 @@ impl Search {
                 }
                 let tally = self.tallies[&not];
                 let other_side = !tally.is_wall() && tally.runs() < runs;
-                // The cheap doubts first; the long window only where they are gone.
+                // Cheap repetitions first; the long window only when they are complete.
                 if self.tallies[&held].runs() < runs {
                     return probe(held, Why::Repeat);
                 }
@@ -269,12 +269,12 @@ impl Search {
         self.confirmation(held).is_none()
     }
 
-    /// How wide a bracket may stay.
+    /// Returns the width at which a bracket is narrow enough.
     fn gap(&self, held: u64) -> u64 {
         ((held as f64 * self.limits.precision) as u64).max(1)
     }
 
-    /// Each load that failed, with the highest above it that ever held.
+    /// Returns each load that failed, with the highest load above it that ever held.
     fn inversions(&self) -> Vec<Inversion> {
         let failed = self.tallies.iter().filter(|(_, tally)| tally.failed > 0);
         failed
@@ -288,7 +288,7 @@ impl Search {
 }
 
 impl Found {
-    /// The same in another unit of load.
+    /// Converts the answer to another unit of load.
     pub fn scaled(&self, by: f64) -> Found<f64> {
         let side = |s: Side| Side { at: s.at as f64 * by, held: s.held, failed: s.failed };
         let inversion = |i: &Inversion| Inversion { failed: i.failed as f64 * by, held: i.held as f64 * by };

@@ -1,25 +1,25 @@
-//! What one second of an arm came to, and what of a long run is no longer held in memory.
+//! The figures of one second of an arm, and the parts of a long run that are not kept in memory.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
 
-/// What one second brought, over all shards.
+/// The figures of one second, over all shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Second {
     /// Connections subscribed at its end.
     pub connected: u64,
-    /// Second connections open at once in it, at most.
+    /// Most second connections open at once in it.
     pub second_open_max: u64,
-    /// Lost in it.
+    /// Connections lost in it.
     pub lost: u64,
-    /// Attempts failed in it.
+    /// Connection attempts that failed in it.
     pub failed: u64,
-    /// Of them for want of a port or a descriptor of ours.
+    /// Of them, those that failed because the generator had no port or descriptor left.
     pub failed_ours: u64,
-    /// Connections that got their first byte of response in it.
+    /// Connections that received their first byte of response in it.
     pub established: u64,
-    /// Median of the time from their due instants to it, µs.
+    /// Median time from the due instant to that byte, µs.
     pub answer_p50_us: Option<i64>,
     /// Publications due.
     pub due: u64,
@@ -27,7 +27,7 @@ pub struct Second {
     pub sent: u64,
     /// Deliveries received.
     pub received: u64,
-    /// Answers with news to requests that were held, and without.
+    /// Answers to held requests: with new messages, and without.
     pub answered: (u64, u64),
     /// Requests of pollers.
     pub requests: u64,
@@ -39,12 +39,12 @@ pub struct Second {
     pub latency_us: Option<(i64, i64, i64)>,
     /// p99 of the read lag, µs.
     pub read_lag_p99_us: Option<i64>,
-    /// The latencies received in it: a compressed HdrHistogram V2; empty if there were none.
+    /// The latencies received in it: a compressed HdrHistogram V2; empty if there are none.
     pub histogram: Vec<u8>,
 }
 
 impl Second {
-    /// The figures of a second's records, added up.
+    /// Sums the figures of a second's records.
     pub fn of(window: &Record) -> Second {
         let latency = &window.times.window_latency;
         Second {
@@ -75,11 +75,11 @@ impl Second {
     }
 }
 
-/// A part of a run's sum that was set aside, to be taken up again at its end.
+/// A part of a run's sum that was stored elsewhere, to be added at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SetAside {
     /// A second, by its number from the arm's start.
     Second(u32, Box<Second>),
-    /// Deliveries by (second of measure of their due instant, latency row), to be added.
+    /// Deliveries by (second of measure in which they were due, latency row), to be added.
     Heat(Vec<((u32, u8), u64)>),
 }

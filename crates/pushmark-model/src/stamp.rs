@@ -1,9 +1,8 @@
 //! The stamp: 48 bytes of safe ASCII that make any payload measurable.
 //!
-//! `pm1:RRRRRR:PP:CCCC:SSSSSSS:DDDDDDDDDD:TTTTTTTTTT`, every field base 36:
-//! nonce of run and arm, publisher incarnation, channel index, sequence from 0,
-//! due and sent in µs of `CLOCK_MONOTONIC`. It stands at the end of the payload,
-//! survives JSON, XML and any envelope, and is found by a byte search.
+//! `pm1:RRRRRR:PP:CCCC:SSSSSSS:DDDDDDDDDD:TTTTTTTTTT`, every field base 36: nonce of run and arm, publisher
+//! incarnation, channel index, sequence from 0, due and sent in µs of `CLOCK_MONOTONIC`. It is at the end of
+//! the payload, survives JSON, XML and any envelope, and is found by a byte search.
 
 use std::sync::LazyLock;
 
@@ -23,12 +22,12 @@ pub const CHANNELS_MAX: u32 = 36u32.pow(4);
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// What a stamp says of the publication it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The contents of a stamp: the identity and times of the publication it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// Drawn anew for each run and arm; another run's messages are `foreign`. Below [`NONCES`].
+    /// Drawn for each run and arm; messages with another nonce are `foreign`. Below [`NONCES`].
     pub nonce: u32,
-    /// Which incarnation of the publisher wrote it (an emitter restarted counts on). Below 1,296.
+    /// The incarnation of the publisher (a restarted emitter continues counting). Below 1,296.
     pub publisher: u16,
     /// Index of the channel in the plan. Below [`CHANNELS_MAX`].
     pub channel: u32,
@@ -36,12 +35,12 @@ pub struct Stamp {
     pub sequence: u64,
     /// When the schedule planned it, µs of `CLOCK_MONOTONIC`.
     pub due_us: u64,
-    /// Taken once just before its first write, µs of `CLOCK_MONOTONIC`.
+    /// Just before its first write, µs of `CLOCK_MONOTONIC`.
     pub sent_us: u64,
 }
 
 impl Stamp {
-    /// Writes the 48 bytes. A value wider than its field keeps its low digits.
+    /// Writes the 48 bytes. A value wider than its field keeps only its low digits.
     pub fn write(&self, out: &mut [u8; STAMP_LEN]) {
         out[..4].copy_from_slice(PREFIX);
         let mut at = 4;
@@ -62,7 +61,7 @@ impl Stamp {
         }
     }
 
-    /// Reads the 48 bytes, or `None` where any byte is not a stamp's.
+    /// Parses the 48 bytes; `None` if any byte is not valid in a stamp.
     pub fn parse(bytes: &[u8; STAMP_LEN]) -> Option<Stamp> {
         if &bytes[..4] != PREFIX {
             return None;
@@ -102,7 +101,7 @@ fn write_base36(mut value: u64, out: &mut [u8]) {
     }
 }
 
-/// What each byte is worth as a digit; 255: it is none.
+/// The value of each byte as a digit; 255: not a digit.
 const VALUES: [u8; 256] = {
     let mut values = [255; 256];
     let mut digit = 0;
@@ -121,66 +120,66 @@ fn read_base36(digits: &[u8]) -> Option<u64> {
         worst = worst.max(digit);
         value = value * 36 + u64::from(digit);
     }
-    // One test for all digits: stamps are almost always whole.
+    // One test for all digits: almost all stamps are valid.
     (worst < 36).then_some(value)
 }
 
 /// Finds stamps in a byte stream that arrives in pieces.
 ///
-/// Holds at most 47 bytes: the tail of the last piece that may begin a stamp. Empty
-/// (no allocation) while nothing is pending, so an idle connection owns no buffer.
+/// Holds at most 47 bytes: the tail of the last piece that may begin a stamp. Empty (no allocation) while
+/// nothing is pending, so an idle connection has no buffer.
 #[derive(Debug, Default)]
 pub struct Scanner {
     carry: Vec<u8>,
 }
 
 impl Scanner {
-    /// Calls `found` for each whole stamp in `bytes`, joined to what was carried over.
-    pub fn scan(&mut self, bytes: &[u8], mut found: impl FnMut(Stamp)) {
-        if self.carry.is_empty() {
-            let rest = scan_slice(bytes, &mut found);
-            if !rest.is_empty() {
-                self.carry.extend_from_slice(rest);
+    /// Calls `found` for each complete stamp in `bytes`, joined to the pending bytes.
+    pub fn scan(&mut self, mut bytes: &[u8], mut found: impl FnMut(Stamp)) {
+        let mut spare = Vec::new();
+        // The pending tail is short: it is completed to at most one stamp, then the scan continues in place.
+        // Input that consists only of beginnings of stamps takes one round for each.
+        while !self.carry.is_empty() {
+            let carried = self.carry.len();
+            let wanted = STAMP_LEN - carried;
+            let taken = wanted.min(bytes.len());
+            self.carry.extend_from_slice(&bytes[..taken]);
+            let mut joined = std::mem::take(&mut self.carry);
+            let rest_len = scan_slice(&joined, &mut found).len();
+            let consumed = joined.len() - rest_len;
+            if consumed >= carried {
+                // Nothing of the old tail is pending: the rest is entirely in `bytes`.
+                bytes = &bytes[consumed - carried..];
+                joined.clear();
+                spare = joined;
+                break;
             }
-            return;
-        }
-        // The carried tail is short: complete it to at most one stamp, then go on in place.
-        let carried = self.carry.len();
-        let wanted = STAMP_LEN - carried;
-        let taken = wanted.min(bytes.len());
-        self.carry.extend_from_slice(&bytes[..taken]);
-        let mut joined = std::mem::take(&mut self.carry);
-        let rest_len = scan_slice(&joined, &mut found).len();
-        let consumed = joined.len() - rest_len;
-        if consumed >= carried {
-            // Nothing of the old tail is pending: whatever remains lies whole in `bytes`.
-            let rest = scan_slice(&bytes[consumed - carried..], &mut found);
-            joined.clear();
-            if !rest.is_empty() {
-                joined.extend_from_slice(rest);
-                self.carry = joined;
-            }
-        } else {
             joined.drain(..consumed);
             self.carry = joined;
-            if taken < bytes.len() {
-                self.scan(&bytes[taken..], found);
+            bytes = &bytes[taken..];
+            if bytes.is_empty() {
+                return;
             }
+        }
+        let rest = scan_slice(bytes, &mut found);
+        if !rest.is_empty() {
+            spare.extend_from_slice(rest);
+            self.carry = spare;
         }
     }
 
-    /// Forgets a partial stamp: called at the end of a message, where one cannot go on.
+    /// Discards a partial stamp: called at the end of a message, because stamps do not span messages.
     pub fn reset(&mut self) {
         self.carry = Vec::new();
     }
 
-    /// Bytes held for a stamp that may still be completed.
+    /// Returns the number of bytes held for a stamp that may still be completed.
     pub fn pending(&self) -> usize {
         self.carry.len()
     }
 }
 
-/// The search for [`PREFIX`], prepared once: preparing costs as much as searching a message.
+/// The search for [`PREFIX`], prepared once: preparing it costs as much as searching a message.
 static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(PREFIX));
 
 /// Scans a slice; returns the tail (≤ 47 bytes) that may begin a stamp.
@@ -218,6 +217,22 @@ fn scan_slice<'a>(mut bytes: &'a [u8], found: &mut impl FnMut(Stamp)) -> &'a [u8
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn begins_of_stamps_without_end_take_no_room() {
+        let begins = PREFIX.repeat(1 << 20);
+        let mut scanner = Scanner::default();
+        // The second piece receives a tail that is not completed until its end.
+        for piece in begins.chunks(1 << 21) {
+            scanner.scan(piece, |stamp| panic!("{stamp:?}"));
+            assert!(scanner.pending() < STAMP_LEN);
+        }
+        let mut whole = [0; STAMP_LEN];
+        stamp(3).write(&mut whole);
+        let mut found = Vec::new();
+        scanner.scan(&whole, |stamp| found.push(stamp));
+        assert_eq!(found, [stamp(3)]);
+    }
 
     fn stamp(sequence: u64) -> Stamp {
         Stamp {

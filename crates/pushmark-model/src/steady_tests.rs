@@ -3,14 +3,14 @@
 use super::*;
 use crate::draw::{Draw, Purpose};
 
-/// Values of a shape with noise around each, drawn from a seed.
+/// Returns values of a shape with noise around each, drawn from a seed.
 fn noisy(n: usize, noise: f64, seed: u64, shape: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut draw = Draw::new(seed, Purpose::Arrivals, 0);
     let mut around = || (0..12).map(|_| draw.unit()).sum::<f64>() - 6.0;
     (0..n).map(|i| shape(i as f64) * (1.0 + noise * around())).collect()
 }
 
-/// The first length at which a steady state is seen, looked at after each value as a run does.
+/// Returns the first length at which a steady state is detected, tested after each value as in a run.
 fn seen(values: &[f64]) -> Option<(usize, usize)> {
     (1..=values.len()).find_map(|n| Some((n, steady_from(&values[..n])?)))
 }
@@ -28,11 +28,11 @@ fn nothing_before_a_step_is_kept() {
 
 #[test]
 fn a_compiler_that_warms_up_is_waited_for() {
-    // From five times the cost, a third of the rest gone every second.
+    // Starts at five times the cost; each second a third of the excess disappears.
     for seed in 0..50 {
         let values = noisy(60, 0.03, seed, |i| 100.0 + 400.0 * (-i / 3.0).exp());
         let (n, from) = seen(&values).expect("it settles");
-        // Measuring begins behind what was seen.
+        // Measure begins after the detection.
         let left = |at: usize| 4.0 * (-(at as f64) / 3.0).exp();
         assert!(left(n) < 0.10 && left(from) < 0.5, "seed {seed}: {from} of {n} left out");
         assert!(n < 40, "seed {seed}: {n} s");
@@ -79,7 +79,7 @@ fn second(cpu_us: f64, received: u64, p50_us: f64) -> WarmSecond {
 
 #[test]
 fn both_series_must_be_steady() {
-    // CPU a delivery is steady from 3 on, the median only from 6 on.
+    // CPU per delivery is steady from 3 on, the median only from 6 on.
     let of = |i: u32| {
         let cpu_us = if i < 3 { 900_000.0 } else { 200_000.0 };
         second(cpu_us, 1_000, if i < 6 { 20_000.0 } else { 900.0 })
@@ -93,7 +93,7 @@ fn both_series_must_be_steady() {
 #[test]
 fn a_cycle_of_ten_seconds_is_one_observation() {
     let plan = SteadyPlan { period_s: 10, published: true };
-    // One publication every ten seconds, heard within one of them.
+    // One publication every ten seconds, received within one of them.
     let of = |i: u32| {
         let early = if i < 10 { 4.0 } else { 1.0 };
         WarmSecond {
@@ -116,9 +116,9 @@ fn without_publications_it_is_cpu_and_answers_a_second() {
     let mut seconds = vec![of(500_000.0, 90), of(400_000.0, 95), of(300_000.0, 100)];
     seconds.extend([of(120_000.0, 100); 6]);
     assert_eq!(steady_state(&plan, &seconds).map(|s| s.from_s), Some(3));
-    // Streams that say nothing: a server that does nothing is steady.
+    // Constant series: an idle server is steady.
     assert_eq!(steady_state(&plan, &[of(40.0, 0); 5]).map(|s| s.from_s), Some(0));
-    // A target whose process is not known has its answers alone.
+    // If a target's process is not known, only its answers count.
     let unknown = [WarmSecond { cpu_us: None, received: 100, p50_us: None }; 5];
     assert_eq!(steady_state(&plan, &unknown).map(|s| s.from_s), Some(0));
 }

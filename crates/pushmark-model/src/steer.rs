@@ -1,8 +1,8 @@
-//! What a running arm is told: the bounds of its measure phase, and its end.
+//! Orders to a running arm: the bounds of its measure phase, and its end.
 //!
-//! A shard is given its plan once. What only shows while the arm runs (a server has warmed up, a
-//! flood has met its limit) reaches every shard as one of these, in order, and always before the
-//! instant that it speaks of: no shard looks at another's state.
+//! A shard receives its plan once. Decisions made while the arm runs (a server has warmed up, a flood has
+//! reached its limit) reach every shard as one of these orders, in order, and always before the instant they
+//! name: no shard depends on the state of another.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steer {
-    /// The measure phase has these bounds now, ns from the arm's start. A bound that has been
-    /// crossed stays where it was; the other lies in the future, and never after its place in
-    /// the plan. Publications go on as they are due: only what they count for is decided here.
+    /// Sets the bounds of the measure phase, ns from the arm's start. A bound that has passed does not
+    /// change; the other is in the future, and never later than in the plan. The schedule of publications
+    /// does not change, only the phase in which they count.
     Measure {
-        /// Its begin.
+        /// Its start.
         from_ns: u64,
         /// Its end.
         until_ns: u64,
+    },
+    /// Publications due from this instant on do not count, and the arm ends then, ns from its start. The
+    /// instant is in the future, so that all shards count the same publications.
+    StopAt {
+        /// The instant.
+        at_ns: u64,
     },
     /// The arm ends now.
     Stop,

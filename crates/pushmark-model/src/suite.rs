@@ -1,6 +1,6 @@
-//! `suite.json`: a suite with every case spelled out, as it stands beside its runs (schema
-//! `pushmark.suite/1`). A report of the suite reads this and the runs, and nothing else: which
-//! cells there are, which were refused and why, what is drawn, and what a study printed.
+//! `suite.json`: a suite with all its cases, stored beside its runs (schema `pushmark.suite/1`). A report of
+//! the suite reads only this file and the runs: the cells, which were refused and why, the figures, and the
+//! values that a study published.
 
 mod axis;
 mod check;
@@ -32,34 +32,34 @@ pub const SCHEMA: &str = "pushmark.suite/1";
 pub struct Suite {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// Its name.
+    /// The suite's name.
     pub name: String,
-    /// What it shows.
+    /// What the suite shows.
     pub analysis: String,
-    /// The study it repeats; absent for a suite of the user's own.
+    /// The study that the suite repeats; absent for a suite of the user's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub study: Option<Study>,
-    /// Where the order of its cases and all their draws come from.
+    /// Seed of the order of cases and of all their draws.
     pub seed: u64,
-    /// Fresh starts of each case.
+    /// Number of fresh starts of each case.
     pub repeat: u32,
-    /// Crowds and cycles are shrunk to this share (`--scale`); 1: as written.
+    /// Factor by which crowds and cycles are scaled (`--scale`); 1: as written.
     pub scale: f64,
-    /// Cycles are shrunk to this share besides (`--scale-time`).
+    /// Further factor by which cycles are scaled (`--scale-time`).
     pub scale_time: f64,
-    /// What is varied, in the order in which tables show it.
+    /// The parameters that vary, in the order of tables.
     pub axes: Vec<Axis>,
-    /// Every cell, in the order of the axes (not that of running).
+    /// Every cell, in the order of the axes (not the order of running).
     pub cases: Vec<Case>,
-    /// What a report draws.
+    /// The figures of a report.
     pub figures: Vec<Figure>,
     /// The suite's text as given.
     pub text: String,
 }
 
 impl Suite {
-    /// What of its text decides what is measured: all but what is said about it and drawn of it,
-    /// which may be mended while its cases come in.
+    /// Returns the part of the suite's text that decides what is measured: all but descriptions and figures,
+    /// which may be edited while its cases run.
     pub fn measured(&self) -> toml::Table {
         let mut table: toml::Table = self.text.parse().unwrap_or_default();
         table.retain(|key, _| !["analysis", "study", "figures"].contains(&key));
@@ -67,14 +67,14 @@ impl Suite {
     }
 }
 
-/// One thing that is varied.
+/// A parameter that varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// Its name: `server`, `style`, `emit`, `clients`.
     pub name: String,
-    /// For people: `emit interval`; the name where the suite says nothing.
+    /// Its name for people: `emit interval`; the plain name if the suite gives none.
     pub label: String,
-    /// Its values, as the suite writes them, in its order.
+    /// Its values, as written in the suite, in its order.
     pub values: Vec<String>,
 }
 
@@ -83,13 +83,13 @@ pub struct Axis {
 pub struct Case {
     /// Its axis values joined by `-`, unique within the suite; part of its runs' names.
     pub id: String,
-    /// Axis → value. A case need not have every axis.
+    /// Axis → value. A case does not need every axis.
     pub axes: BTreeMap<String, String>,
-    /// How long one start of it takes by plan, ramp to drain; without start-up and cool-down.
+    /// Planned length of one start, ramp to drain, without start-up and cool-down, s.
     pub planned_s: f64,
-    /// Clients planned after scaling.
+    /// Planned clients, after scaling.
     pub clients: u64,
-    /// Why the machine that ran this suite could not hold it; absent where it could.
+    /// Why the machine that ran this suite could not hold the case; absent if it could.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub refused: Option<String>,
 }

@@ -1,7 +1,10 @@
-//! URL, header and body templates: `{channel}`, `{channels}`, `{client}`, `{client.NAME}`,
-//! `{cursor}`, `{hold_ms}`, `{port}`, `{message}`. `{{channel}}` stands for the text `{channel}`.
+//! URL, header and body templates: `{channel}`, `{channels}`, `{client}`, `{client.NAME}`, `{cursor}`,
+//! `{hold_ms}`, `{port}`, `{message}`, `{log}`, `{secret.NAME}`. `{{channel}}` is rendered as the text
+//! `{channel}`.
 
 use serde::{Deserialize, Serialize};
+
+use crate::secret::SecretValues;
 
 /// A text with places to fill in. Serialized as written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +20,7 @@ enum Piece {
     Place(Place),
 }
 
-/// What a template can name.
+/// A place in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The one channel of a connection or publication.
@@ -28,21 +31,35 @@ pub enum Place {
     Client,
     /// A column of the clients' CSV.
     ClientField(String),
-    /// Where the client resumes; empty at first.
+    /// The cursor of the client; empty at first.
     Cursor,
     /// Longest time a long poll may be held, ms.
     HoldMs,
-    /// The port a started server was given.
+    /// The port of a started server.
     Port,
     /// The payload of a publication.
     Message,
+    /// The folder for files of a started server.
+    Log,
+    /// A value that is never written to a result.
+    Secret(String),
 }
 
-/// The names a template may use, for messages.
-pub const NAMES: [&str; 8] =
-    ["channel", "channels", "client", "client.NAME", "cursor", "hold_ms", "port", "message"];
+/// The names that a template may use, for messages.
+pub const NAMES: [&str; 10] = [
+    "channel",
+    "channels",
+    "client",
+    "client.NAME",
+    "cursor",
+    "hold_ms",
+    "port",
+    "message",
+    "log",
+    "secret.NAME",
+];
 
-/// Values to fill in; what a template names must be there.
+/// Values to fill in. Every value that a template names must be present.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values<'v> {
     /// Channel names.
@@ -59,6 +76,10 @@ pub struct Values<'v> {
     pub port: u16,
     /// Payload of a publication.
     pub message: &'v [u8],
+    /// Folder for files of a started server.
+    pub log: &'v str,
+    /// Values of `{secret.NAME}`.
+    pub secrets: Option<&'v SecretValues>,
 }
 
 /// Per-client identities: a table from `clients = "users.csv"`.
@@ -66,12 +87,12 @@ pub struct Values<'v> {
 pub struct ClientFields {
     /// Column names.
     pub columns: Vec<String>,
-    /// Rows, one a client; client i uses row i mod rows.
+    /// Rows; client i uses row i mod rows.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Template {
-    /// Parses a template; the error says what was found and what is accepted.
+    /// Parses a template. The error says what was found and what is accepted.
     pub fn parse(source: &str) -> Result<Template, TemplateError> {
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -79,7 +100,7 @@ impl Template {
         while let Some(at) = rest.find(['{', '}']) {
             literal.push_str(&rest[..at]);
             let brace = &rest[at..];
-            // `{{name}}` stands for `{name}`.
+            // `{{name}}` is rendered as `{name}`.
             if let Some(escaped) = brace.strip_prefix('{').and_then(name_in_braces)
                 && brace[1 + escaped.len() + 2..].starts_with('}')
             {
@@ -87,16 +108,20 @@ impl Template {
                 rest = &brace[escaped.len() + 4..];
                 continue;
             }
-            // A brace that opens no name is itself: JSON bodies need no escaping.
+            // A brace that starts no name is literal: JSON bodies need no escaping.
             match name_in_braces(brace) {
                 Some(name) => {
+                    let place = Place::parse(name)?;
                     if !literal.is_empty() {
                         pieces.push(Piece::Literal(std::mem::take(&mut literal)));
                     }
-                    pieces.push(Piece::Place(Place::parse(name)?));
+                    pieces.push(Piece::Place(place));
                     rest = &brace[name.len() + 2..];
                 }
                 None => {
+                    if let Some(found) = misspelt(brace) {
+                        return Err(TemplateError { found: found.to_owned() });
+                    }
                     literal.push_str(&brace[..1]);
                     rest = &brace[1..];
                 }
@@ -109,12 +134,12 @@ impl Template {
         Ok(Template { source: source.to_owned(), pieces })
     }
 
-    /// The text as written.
+    /// Returns the text as written.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The places it names.
+    /// Returns the places that it contains.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.pieces.iter().filter_map(|p| match p {
             Piece::Place(place) => Some(place),
@@ -122,7 +147,7 @@ impl Template {
         })
     }
 
-    /// Whether it names this place.
+    /// Returns whether it contains this place.
     pub fn names(&self, place: &Place) -> bool {
         self.places().any(|p| p == place)
     }
@@ -154,12 +179,17 @@ impl Template {
                 Piece::Place(Place::Cursor) => out.extend_from_slice(values.cursor.as_bytes()),
                 Piece::Place(Place::HoldMs) => append_number(out, values.hold_ms),
                 Piece::Place(Place::Port) => append_number(out, u64::from(values.port)),
+                Piece::Place(Place::Log) => out.extend_from_slice(values.log.as_bytes()),
+                Piece::Place(Place::Secret(name)) => {
+                    let value = values.secrets.and_then(|secrets| secrets.get(name));
+                    out.extend_from_slice(value.unwrap_or_default().as_bytes());
+                }
                 Piece::Place(Place::Message) => out.extend_from_slice(values.message),
             }
         }
     }
 
-    /// The text with its places filled in, lossy where a payload is not UTF-8.
+    /// Returns the text with its places filled in, lossy if a payload is not UTF-8.
     pub fn render_text(&self, values: &Values<'_>) -> String {
         let mut out = Vec::new();
         self.render(values, &mut out);
@@ -168,7 +198,7 @@ impl Template {
 }
 
 impl ClientFields {
-    /// The value of a column for a client.
+    /// Returns the value of a column for a client.
     pub fn field(&self, client: u64, name: &str) -> Option<&str> {
         let column = self.columns.iter().position(|c| c == name)?;
         let row = self.rows.get(client as usize % self.rows.len().max(1))?;
@@ -186,20 +216,60 @@ impl Place {
             "hold_ms" => Place::HoldMs,
             "port" => Place::Port,
             "message" => Place::Message,
-            _ => match name.strip_prefix("client.") {
-                Some(field) if !field.is_empty() => Place::ClientField(field.to_owned()),
+            "log" => Place::Log,
+            _ => match name.split_once('.') {
+                Some(("client", field)) if !field.is_empty() => Place::ClientField(field.to_owned()),
+                Some(("secret", field)) if !field.is_empty() => Place::Secret(field.to_owned()),
                 _ => return Err(TemplateError { found: name.to_owned() }),
             },
         })
     }
+
+    /// Returns its entry in [`NAMES`].
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Place::Channel => "channel",
+            Place::Channels => "channels",
+            Place::Client => "client",
+            Place::ClientField(_) => "client.NAME",
+            Place::Cursor => "cursor",
+            Place::HoldMs => "hold_ms",
+            Place::Port => "port",
+            Place::Message => "message",
+            Place::Log => "log",
+            Place::Secret(_) => "secret.NAME",
+        }
+    }
 }
 
-/// The name of a text that begins `{name}`.
+/// As written between braces.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::ClientField(name) => write!(f, "client.{name}"),
+            Place::Secret(name) => write!(f, "secret.{name}"),
+            other => f.write_str(other.kind()),
+        }
+    }
+}
+
+/// Returns the name of a text that begins with `{name}` or `{name.field}`: a lower-case identifier, so that
+/// no JSON text is mistaken for one.
 fn name_in_braces(text: &str) -> Option<&str> {
     let name = text.strip_prefix('{')?.split_once('}')?.0;
-    let is_name = !name.is_empty()
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._".contains(&b));
-    is_name.then_some(name)
+    let (root, field) = name.split_once('.').unwrap_or((name, ""));
+    let is_root = root.starts_with(|c: char| c.is_ascii_lowercase())
+        && root.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let is_field = field.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+    (is_root && is_field).then_some(name)
+}
+
+/// Returns the inside of a text that begins with a misspelt place: `{Channel}`, `{ channel }`.
+fn misspelt(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('{')?.split_once('}')?.0;
+    let plain = inside.trim().to_ascii_lowercase().replace('-', "_");
+    let root = plain.split('.').next().unwrap_or_default();
+    NAMES.iter().any(|name| name.split('.').next() == Some(root)).then_some(inside)
 }
 
 fn append_number(out: &mut Vec<u8>, value: u64) {
@@ -254,6 +324,8 @@ mod tests {
             hold_ms: 45_000,
             port: 9001,
             message: b"hi",
+            log: "/tmp/x",
+            secrets: None,
         })
     }
 

@@ -1,20 +1,20 @@
-//! How a client hears.
+//! How a client receives messages.
 
 use serde::{Deserialize, Serialize};
 
-/// A way for news to reach a client. The order is the order of every table and figure.
+/// How a client receives messages. All tables and figures use this order.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// Asks for the latest state on a fixed grid of instants.
+    /// The client requests the latest state at fixed instants.
     Poll,
-    /// Asks, is held until there is news or the hold ends, asks again at once.
+    /// The server holds a request until there is a message or the hold ends; then the client repeats it.
     LongPoll,
-    /// Bayeux 1.0 over long polling: a session, one held connect, commands beside it.
+    /// Bayeux 1.0 over long polling: a session, one held connect, and commands beside it.
     Bayeux,
-    /// One HTTP response without end ("comet"); each message is one flushed piece.
+    /// One HTTP response that does not end ("comet"); each message is one flushed chunk.
     Stream,
     /// Server-Sent Events: the WHATWG event stream over one HTTP response.
     Sse,
@@ -38,7 +38,7 @@ impl Transport {
         Transport::BayeuxWebSocket,
     ];
 
-    /// Their names, in the same order.
+    /// The names of all transports, in the same order.
     pub const NAMES: [&'static str; Transport::ALL.len()] = {
         let mut names = [""; Transport::ALL.len()];
         let mut i = 0;
@@ -49,7 +49,7 @@ impl Transport {
         names
     };
 
-    /// The name in files, tables and on the command line.
+    /// Returns the name used in files, tables and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Transport::Poll => "poll",
@@ -62,7 +62,7 @@ impl Transport {
         }
     }
 
-    /// The transport with this name (`ws` and `bayeux-ws` are understood too).
+    /// Returns the transport with this name (also accepts `ws` and `bayeux-ws`).
     pub fn parse(name: &str) -> Option<Transport> {
         match name {
             "ws" => Some(Transport::WebSocket),
@@ -71,27 +71,27 @@ impl Transport {
         }
     }
 
-    /// The server writes on its own; the client asked once.
+    /// Whether the server sends messages without further requests.
     pub fn is_push(self) -> bool {
         matches!(self, Transport::Stream | Transport::Sse) || self.is_websocket()
     }
 
-    /// It speaks Bayeux: a session with handshake, subscriptions and publications of its own.
+    /// Whether it speaks Bayeux: a session with its own handshake, subscriptions and publications.
     pub fn is_bayeux(self) -> bool {
         matches!(self, Transport::Bayeux | Transport::BayeuxWebSocket)
     }
 
-    /// It runs over a WebSocket, so its URL begins with `ws`.
+    /// Whether it runs over a WebSocket, so that its URL begins with `ws`.
     pub fn is_websocket(self) -> bool {
         matches!(self, Transport::WebSocket | Transport::BayeuxWebSocket)
     }
 
-    /// A request is held until there is news, and asked anew at once.
+    /// Whether a request is held until there is a message, and repeated at once.
     pub fn is_held(self) -> bool {
         matches!(self, Transport::LongPoll | Transport::Bayeux)
     }
 
-    /// Its clients can publish over their own connections (publisher mode `peer`).
+    /// Whether its clients can publish over their own connections (publisher mode `peer`).
     pub fn can_publish(self) -> bool {
         self.is_bayeux() || self == Transport::WebSocket
     }

@@ -1,7 +1,7 @@
 //! Durations, sizes, rates and shares as people write them: the only place that reads and writes units.
 //!
-//! Each type keeps its base unit (ns, bytes, per second) and prints the shortest text that
-//! parses back to exactly the same value. Every error says what was found and what is accepted.
+//! Each type keeps its base unit (ns, bytes, per second) and prints the shortest text that parses back to
+//! exactly the same value. Every error reports what was found and what is accepted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Unexpected, Visitor};
 use serde::{Serialize, Serializer};
 
-/// Longest duration a scenario may name: sums of a few stay far from overflow.
+/// Longest duration of a scenario: sums of a few such durations are far from overflow.
 pub const DURATION_MAX_NS: u64 = 1_000 * HOUR;
 
 const US: u64 = 1_000;
@@ -31,12 +31,12 @@ const SIZE_UNITS: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
-/// What a text in a unit got wrong.
+/// Why a text with a unit is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// The text.
     pub found: String,
-    /// What would be taken.
+    /// The accepted form.
     pub accepted: &'static str,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for Nanos {
         if self.0 == 0 {
             return f.pad("0s");
         }
-        // Whole minutes and hours only: people read `1.5s` at a glance, not `1.025h`.
+        // Whole minutes and hours only: `1.5s` is easy to read, `1.025h` is not.
         for (unit, factor) in DURATION_UNITS {
             let decimals = factor <= SECOND && factor > 1;
             if self.0.is_multiple_of(factor)
@@ -130,7 +130,8 @@ impl FromStr for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = |(_, factor): &&(&str, u64)| self.0 >= *factor && self.0.is_multiple_of(*factor);
-        // "1000B" says what it is better than "1kB" beside "1024B" as "1KiB": decimal units from 1 MB.
+        // Binary units except for decimal values from 1 MB: "1000B" is clearer than "1kB" beside "1KiB" for
+        // 1024 B.
         let (unit, factor) =
             SIZE_UNITS.iter().filter(|(unit, _)| *unit != "kB").find(fits).copied().unwrap_or(("B", 1));
         f.pad(&format!("{}{unit}", self.0 / factor))
@@ -156,7 +157,7 @@ impl FromStr for PerSecond {
 
 impl fmt::Display for PerSecond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The first unit that needs no more than four significant digits; else all digits there are.
+        // The first unit that needs no more than four significant digits; otherwise all digits.
         for (seconds, unit) in [(1.0, "s"), (60.0, "m"), (3_600.0, "h")] {
             let number = self.0 * seconds;
             let short = format!("{}", (number * 1_000.0).round() / 1_000.0);
@@ -192,7 +193,7 @@ impl fmt::Display for SizeRange {
     }
 }
 
-/// A share of one: `0.1%` or `0.001`.
+/// Parses a share of one: `0.1%` or `0.001`.
 pub fn parse_share(text: &str) -> Result<f64, UnitError> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
@@ -208,7 +209,7 @@ fn split_unit(text: &str) -> Option<(&str, &str)> {
     Some((&text[..at], text[at..].trim_start()))
 }
 
-/// Decimal text × factor in integers, rounded to nearest: `0.1` s is exactly 100,000,000 ns.
+/// Returns decimal text × factor in integers, rounded to nearest: `0.1` s is exactly 100,000,000 ns.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() || fraction.len() > 12 || (number.ends_with('.')) {
@@ -221,7 +222,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     u64::try_from((total + scale / 2) / scale).ok()
 }
 
-/// Reads a unit from text, and from a bare number where that has a meaning.
+/// Reads a value with a unit from text, or from a bare number if the type accepts one.
 struct UnitVisitor<T> {
     accepted: &'static str,
     bare: Option<fn(f64) -> Option<T>>,

@@ -1,4 +1,4 @@
-//! `METRICS.md` is made from the table in the code: a stale one fails.
+//! `METRICS.md` is generated from the table in the code. The test fails if the file is stale.
 
 use std::path::Path;
 
@@ -15,6 +15,6 @@ fn the_document_of_metrics_is_the_table_of_metrics() {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expected,
-        "METRICS.md is stale: PUSHMARK_BLESS=1 cargo test -p pushmark-model writes it anew"
+        "METRICS.md is stale: PUSHMARK_BLESS=1 cargo test -p pushmark-model rewrites it"
     );
 }

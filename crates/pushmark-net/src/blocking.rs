@@ -1,7 +1,7 @@
-//! A connection that blocks, plain or over TLS: for control requests and for checks.
+//! A blocking connection, plain or over TLS: for control requests and for checks.
 //!
-//! Nothing that is measured goes through it; that has [`Link`](crate::Link), which never waits.
-//! Whom it believes is said by the same [`Client`].
+//! Measured traffic never uses it; that uses [`Link`](crate::Link), which does not block. The same [`Client`]
+//! decides which certificates are trusted.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -12,20 +12,20 @@ use rustls::{ClientConnection, StreamOwned};
 
 use crate::tls::{Client, Trouble};
 
-/// A connection that stands. Dropping it closes it in order.
+/// An established connection. Dropping it closes it in order.
 pub enum Blocking {
-    /// Bytes as they are.
+    /// Plain TCP.
     Tcp(TcpStream),
-    /// Bytes sealed.
+    /// TLS.
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 impl Blocking {
-    /// TLS on a connection that has just been made; its handshake is a full one, and has so much
-    /// time. How long a write may take is for the caller to say, before.
+    /// Performs a full TLS handshake on a new connection within the given time. The caller sets the write
+    /// timeout beforehand.
     ///
     /// # Errors
-    /// A [`Trouble`]; what the socket says; `TimedOut`.
+    /// A [`Trouble`], a socket error, or `TimedOut`.
     pub fn over_tls(stream: TcpStream, client: &Client, within: Duration) -> io::Result<Blocking> {
         let machine = ClientConnection::new(client.config(false), client.host().clone());
         let mut machine = machine.map_err(|error| Trouble::from_rustls(&error, true))?;
@@ -33,10 +33,10 @@ impl Blocking {
         Ok(Blocking::Tls(Box::new(StreamOwned::new(machine, stream))))
     }
 
-    /// Bounds each read from now on.
+    /// Sets the timeout of each later read.
     ///
     /// # Errors
-    /// A time of zero.
+    /// If the time is zero.
     pub fn set_read_timeout(&self, time: Duration) -> io::Result<()> {
         self.socket().set_read_timeout(Some(time))
     }
@@ -59,7 +59,7 @@ fn shake_hands(machine: &mut ClientConnection, mut socket: &TcpStream, deadline:
             machine.write_tls(&mut socket)?;
             continue;
         }
-        // One deadline for all of it, however few bytes come at once.
+        // One deadline covers the whole handshake, even if each read returns few bytes.
         socket.set_read_timeout(Some(left))?;
         match machine.read_tls(&mut socket) {
             Ok(0) => return Err(Trouble::cut_off().into()),
@@ -68,7 +68,7 @@ fn shake_hands(machine: &mut ClientConnection, mut socket: &TcpStream, deadline:
             Err(error) => return Err(error),
         }
         if let Err(error) = machine.process_new_packets() {
-            // The peer is told, as far as it listens; nothing else comes of it.
+            // Sends the alert to the peer if possible. A failure to send it changes nothing.
             let _ = machine.write_tls(&mut socket);
             return Err(Trouble::from_rustls(&error, true).into());
         }
@@ -81,8 +81,8 @@ impl Read for Blocking {
         match self {
             Blocking::Tcp(stream) => stream.read(buffer),
             Blocking::Tls(stream) => match stream.read(buffer) {
-                // Without a farewell it is what an end of TCP is: whether a message is whole is for
-                // its own protocol to say.
+                // An end without close_notify counts as an end of TCP. The protocol above decides whether a
+                // message is complete.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 read => read.map_err(in_words),
             },
@@ -106,7 +106,7 @@ impl Write for Blocking {
     }
 }
 
-/// What rustls found, in the words that [`Link`](crate::Link) has for it.
+/// Converts a rustls error into the same [`Trouble`] that [`Link`](crate::Link) reports.
 fn in_words(error: io::Error) -> io::Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(found) => Trouble::from_rustls(found, false).into(),

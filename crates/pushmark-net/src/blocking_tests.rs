@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 type Served = StreamOwned<ServerConnection, TcpStream>;
 
-/// A server for one connection, which is given to `talk`.
+/// A server for one connection, which it passes to `talk`.
 fn serve(config: ServerConfig, talk: impl Fn(Served) + Send + 'static) -> (TcpStream, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -37,13 +37,13 @@ fn bytes_cross_and_an_end_without_a_farewell_is_one() {
         let (stream, server) = serve(authority.server(version, false), |mut stream| {
             let mut hello = [0; 5];
             stream.read_exact(&mut hello).unwrap();
-            // More than a record, so that more than one is read.
+            // More than a record, so that several records are read.
             stream.write_all(&hello.repeat(10_000)).unwrap();
             stream.flush().unwrap();
-            // Only TCP is told of the end.
+            // Only TCP reports the end.
             stream.sock.shutdown(std::net::Shutdown::Write).unwrap();
             let rest = stream.read(&mut hello);
-            assert_eq!(rest.unwrap(), 0, "the client says goodbye in order");
+            assert_eq!(rest.unwrap(), 0, "the client ends in order");
         });
         let mut stream = Blocking::over_tls(stream, &authority.client(), PATIENCE).unwrap();
         stream.set_read_timeout(PATIENCE).unwrap();
@@ -92,7 +92,7 @@ fn a_refusal_after_the_handshake_is_told_at_the_first_read() {
 fn a_handshake_without_an_answer_ends_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    // It never says a word.
+    // The server never answers.
     let (_silent, _) = listener.accept().unwrap();
     let client = Authority::new().client();
     let error = Blocking::over_tls(stream, &client, Duration::from_millis(30)).unwrap_err();

@@ -1,33 +1,34 @@
-//! The system's clocks. The only file of the workspace's hot path that asks for the time.
+//! The system's clocks. No other file of the workspace's hot path reads the time.
 //!
-//! Instants are nanoseconds of `CLOCK_MONOTONIC`, not of an arbitrary origin, because the
-//! stamps of other processes on the same host are compared with them.
+//! Instants are nanoseconds of `CLOCK_MONOTONIC`. They have no arbitrary origin, because they are compared
+//! with stamps of other processes on the same host.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Nanoseconds: an instant of `CLOCK_MONOTONIC`, or a span, as the name says.
+/// Nanoseconds: an instant of `CLOCK_MONOTONIC` or a duration, as the name indicates.
 pub type Nanos = u64;
 
-/// The host's clocks; it has no state of its own.
+/// The host's clocks. It has no state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock;
 
 impl Clock {
-    /// Now, on `CLOCK_MONOTONIC`.
+    /// Returns the present time of `CLOCK_MONOTONIC`.
     pub fn now() -> Nanos {
         nanos(ClockId::Monotonic)
     }
 
-    /// Now, on `CLOCK_REALTIME`: nanoseconds since 1970. Never subtract it from [`Clock::now`].
+    /// Returns the present time of `CLOCK_REALTIME`: nanoseconds since 1970. Never subtract it from
+    /// [`Clock::now`].
     pub fn realtime() -> Nanos {
         nanos(ClockId::Realtime)
     }
 
-    /// REALTIME − MONOTONIC in nanoseconds; a step of it marks a run.
+    /// Returns REALTIME − MONOTONIC in nanoseconds. A step of this offset marks a run.
     ///
-    /// The wall clock is read between two readings of the monotonic one, and the closest of
-    /// three pairs is taken, so that being descheduled in between does not look like a step.
+    /// The wall clock is read between two readings of the monotonic clock. The closest of three pairs is
+    /// used, so that a deschedule between the readings does not look like a step.
     pub fn realtime_minus_monotonic_ns() -> i64 {
         (0..3)
             .map(|_| {
@@ -43,11 +44,11 @@ impl Clock {
     }
 }
 
-/// Sleeps until an instant of [`Clock::now`], or until a signal comes. It ends late by what the timer
-/// slack of the thread allows ([`crate::set_timer_slack_1ns`]).
+/// Sleeps until an instant of [`Clock::now`] or until a signal arrives. It can end late by the thread's timer
+/// slack ([`crate::set_timer_slack_1ns`]).
 pub fn sleep_until(at_ns: Nanos) {
     let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
-    // What ends it early is looked at by who asked for it.
+    // The caller handles an early end.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
 

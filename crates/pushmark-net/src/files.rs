@@ -1,78 +1,144 @@
-//! A table of open files for a thread alone.
+//! A separate table of open files for one thread.
 //!
-//! The limit of open files counts a table, and the threads of a process share one unless they say
-//! otherwise (close_range(2), `CLOSE_RANGE_UNSHARE`, Linux 5.9). Threads that share nothing but
-//! messages can each have their own: then so many threads hold so many times the limit, and the
-//! kernel counts no references at their reads and writes.
+//! The limit of open files applies to a table. The threads of a process share one table unless they unshare
+//! it (close_range(2), `CLOSE_RANGE_UNSHARE`, Linux 5.9). Threads that share only messages can each have
+//! their own table. Then n threads can hold n times the limit, and the kernel counts no references at their
+//! reads and writes.
 //!
-//! A descriptor is a number in a table. What was made before the parting and is kept has the same
-//! number on both sides; what is made after it belongs to one thread alone and reaches another
-//! only through a [`Hatch`].
+//! A descriptor is a number in a table. A descriptor that was opened before the split and is kept has the
+//! same number in both tables. A descriptor that is opened later belongs to one thread and reaches another
+//! thread only through a [`FdChannel`].
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-use crate::Link;
+use crate::{Link, Waker};
 
-/// Gives the calling thread a table of its own with nothing in it but standard streams and `keep`.
-/// What other threads have open, or open later, it neither sees nor keeps from being closed.
+/// A value that moves to a thread with its own table.
+pub trait Keeps: Send + 'static {
+    /// Returns every descriptor that the value owns or shares. A descriptor that is not listed is closed in
+    /// the new table, while its owner believes that it is open.
+    fn fds(&self) -> Vec<BorrowedFd<'_>>;
+}
+
+/// Starts a thread that first takes its own file table. The table holds the standard streams and the
+/// descriptors of `keep`. It holds nothing else that other threads have open or open later.
 ///
-/// The thread must own no descriptor besides these: it would close another's, or nothing.
+/// A thread cannot split off later, because it could hold descriptors that the new table lacks. For the same
+/// reason `body` is a plain function: every captured value must be in `keep`, which lists its descriptors.
+///
+/// ```compile_fail
+/// let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+/// pushmark_net::files::spawn("captures", (), move |()| drop(socket));
+/// ```
+///
+/// On kernels before 5.9 this is not possible, and the thread shares the table like any other.
 ///
 /// # Errors
-/// Kernels before 5.9 cannot; the table is shared as before, then.
-pub fn part(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
-    // An empty range first: nothing is closed in a table that others still use.
-    close_range(u32::MAX, u32::MAX, libc::CLOSE_RANGE_UNSHARE)?;
+/// If the thread cannot be started.
+pub fn spawn<K: Keeps, T: Send + 'static>(
+    name: impl Into<String>,
+    keep: K,
+    body: fn(K) -> T,
+) -> io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name.into()).spawn(move || {
+        // SAFETY: the thread has just begun. It holds only values from `keep`, because a function captures
+        // nothing, and the descriptors that `keep` lists stay open.
+        let _ = unsafe { part(&keep.fds()) };
+        body(keep)
+    })
+}
+
+/// Keeps no descriptor.
+impl Keeps for () {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+}
+
+impl Keeps for Waker {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.as_fd()]
+    }
+}
+
+impl<K: Keeps + Sync> Keeps for Arc<K> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        (**self).fds()
+    }
+}
+
+/// Gives the calling thread its own table with only the standard streams and `keep`. Descriptors are closed
+/// in the new table only.
+///
+/// # Safety
+/// The thread owns and borrows no other descriptor. Otherwise it would later close a descriptor of another
+/// owner, or none.
+unsafe fn part(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut kept: Vec<u32> = keep.iter().map(|fd| fd.as_raw_fd() as u32).collect();
     kept.sort_unstable();
+    // SAFETY: an empty range closes nothing in a table that other threads still use.
+    unsafe { close_range(u32::MAX, u32::MAX, libc::CLOSE_RANGE_UNSHARE) }?;
     let mut from = libc::STDERR_FILENO as u32 + 1;
     for fd in kept {
         if fd > from {
-            close_range(from, fd - 1, 0)?;
+            // SAFETY: the table belongs to this thread alone, and the thread neither owns nor borrows the
+            // closed descriptors.
+            unsafe { close_range(from, fd - 1, 0) }?;
         }
         from = from.max(fd + 1);
     }
-    close_range(from, u32::MAX, 0)
+    // SAFETY: as above.
+    unsafe { close_range(from, u32::MAX, 0) }
 }
 
-fn close_range(first: u32, last: u32, flags: u32) -> io::Result<()> {
-    // SAFETY: three integers. Which descriptors end is the caller's affair: `part` closes only in
-    // a table that its thread has for itself.
+/// # Safety
+/// No user of the present table (with the unshare flag: of the new table) owns or borrows a closed
+/// descriptor.
+unsafe fn close_range(first: u32, last: u32, flags: u32) -> io::Result<()> {
+    // SAFETY: three integers; the caller guarantees that the closed descriptors are unused.
     match unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A way for connections from any thread to one, whatever tables they have (`SCM_RIGHTS`, unix(7)).
-/// In order, and bounded by the kernel's buffer.
+/// Passes connections from any thread to one thread, even between different file tables (`SCM_RIGHTS`,
+/// unix(7)). It keeps the order and is bounded by the kernel's buffer.
 #[derive(Debug)]
-pub struct Hatch {
+pub struct FdChannel {
     outside: OwnedFd,
     inside: OwnedFd,
 }
 
-impl Hatch {
-    /// Makes one, before threads part.
-    pub fn new() -> io::Result<Hatch> {
+impl Keeps for FdChannel {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.both().to_vec()
+    }
+}
+
+impl FdChannel {
+    /// Makes a channel. Call it before threads take their own tables.
+    pub fn new() -> io::Result<FdChannel> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (outside, inside) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        Ok(Hatch { outside, inside })
+        Ok(FdChannel { outside, inside })
     }
 
-    /// What every thread that uses it has to keep.
-    pub fn fds(&self) -> [BorrowedFd<'_>; 2] {
+    /// Returns the descriptors that every thread that uses the channel must keep.
+    pub fn both(&self) -> [BorrowedFd<'_>; 2] {
         [self.outside.as_fd(), self.inside.as_fd()]
     }
 
-    /// Puts a connection in; whether there was room for it. The caller still has its own end of it.
+    /// Puts a connection in. Returns whether there was room. The caller keeps its own descriptor.
     pub fn pass(&self, connection: BorrowedFd<'_>) -> bool {
         let fds = [connection];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -82,10 +148,10 @@ impl Hatch {
         sendmsg(&self.outside, &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL).is_ok()
     }
 
-    /// Takes the next one out; `None` where there is none.
+    /// Takes the next connection out. Returns `None` if the channel is empty.
     ///
     /// # Errors
-    /// No descriptor is left for it: it is closed.
+    /// If the process has no free descriptor. The connection is then closed.
     pub fn take(&self) -> io::Result<Option<Link>> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -111,21 +177,64 @@ impl Hatch {
 mod tests {
     use std::io::Read as _;
     use std::net::{TcpListener, TcpStream};
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
-    use crate::{Interest, Poller, Waker};
+    use crate::{Interest, Poller};
+
+    /// Returns the number of open files in the calling thread's table.
+    fn open_here() -> usize {
+        std::fs::read_dir("/proc/thread-self/fd").unwrap().count()
+    }
+
+    /// Reports when its thread has its own table; its channel ends the thread.
+    struct Told {
+        up: Sender<usize>,
+        ends: Receiver<()>,
+    }
+
+    impl Keeps for Told {
+        fn fds(&self) -> Vec<BorrowedFd<'_>> {
+            Vec::new()
+        }
+    }
 
     #[test]
-    fn a_thread_that_parted_has_a_limit_of_its_own() {
+    fn a_thread_of_its_own_table_has_a_limit_of_its_own() {
         let ours: Vec<Waker> = (0..100).map(|_| Waker::new().unwrap()).collect();
         let highest = ours.iter().map(|waker| waker.as_fd().as_raw_fd()).max().unwrap();
-        let thread = std::thread::spawn(|| {
-            part(&[]).unwrap();
-            Waker::new().unwrap().as_fd().as_raw_fd()
-        });
+        let thread = spawn("parts", (), |()| Waker::new().unwrap().as_fd().as_raw_fd()).unwrap();
         let theirs = thread.join().unwrap();
         assert!(theirs < highest, "{theirs} is the lowest free number of an empty table");
+    }
+
+    #[test]
+    fn what_others_have_open_stays_open() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let bells: Vec<Waker> = (0..100).map(|_| Waker::new().unwrap()).collect();
+        let (end, ends) = channel();
+        let (up, is_up) = channel();
+        let thread = spawn("parts", Told { up, ends }, |told: Told| {
+            told.up.send(open_here()).unwrap();
+            told.ends.recv().unwrap_or_default();
+        })
+        .unwrap();
+        // The standard streams, and the folder that is being read.
+        assert_eq!(is_up.recv().unwrap(), 4, "no descriptor of ours is in its table");
+        let mut ours = TcpStream::connect(address).unwrap();
+        let (mut theirs, _) = listener.accept().unwrap();
+        std::io::Write::write_all(&mut theirs, b"here").unwrap();
+        let mut heard = [0; 4];
+        ours.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"here");
+        for bell in &bells {
+            bell.ring();
+            let mut count = [0; 8];
+            assert_eq!(rustix::io::read(bell.as_fd(), &mut count).unwrap(), 8, "it is the same waker");
+        }
+        drop(end);
+        thread.join().unwrap();
     }
 
     #[test]
@@ -133,13 +242,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (theirs, _) = listener.accept().unwrap();
-        let (end, ends) = channel::<()>();
+        let (end, ends) = channel();
         let (up, is_up) = channel();
-        let thread = std::thread::spawn(move || {
-            part(&[]).unwrap();
-            up.send(()).unwrap();
-            ends.recv().unwrap_or_default();
-        });
+        let thread = spawn("parts", Told { up, ends }, |told: Told| {
+            told.up.send(0).unwrap();
+            told.ends.recv().unwrap_or_default();
+        })
+        .unwrap();
         is_up.recv().unwrap();
         drop(theirs);
         assert_eq!(ours.read(&mut [0; 8]).unwrap(), 0, "no copy of it was left in the other table");
@@ -152,17 +261,15 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (theirs, _) = listener.accept().unwrap();
-        let hatch = std::sync::Arc::new(Hatch::new().unwrap());
-        assert!(hatch.take().unwrap().is_none());
-        assert!(hatch.pass(theirs.as_fd()));
+        let fd_channel = Arc::new(FdChannel::new().unwrap());
+        assert!(fd_channel.take().unwrap().is_none());
+        assert!(fd_channel.pass(theirs.as_fd()));
         drop(theirs);
-        let door = hatch.clone();
-        let thread = std::thread::spawn(move || {
-            part(&door.fds()).unwrap();
-            let mut link = door.take().unwrap().expect("it was put in");
+        let thread = spawn("takes", fd_channel.clone(), |fd_channel: Arc<FdChannel>| {
+            let mut link = fd_channel.take().unwrap().expect("it was put in");
             assert_eq!(link.write(b"here").unwrap(), 4);
         });
-        thread.join().unwrap();
+        thread.unwrap().join().unwrap();
         let mut heard = String::new();
         ours.read_to_string(&mut heard).unwrap();
         assert_eq!(heard, "here", "and it ended with its last owner");
@@ -171,14 +278,12 @@ mod tests {
     #[test]
     fn a_kept_bell_rings_on_both_sides() {
         let bell = Waker::new().unwrap();
-        let rope = bell.clone();
-        let thread = std::thread::spawn(move || {
-            part(&[rope.as_fd()]).unwrap();
+        let thread = spawn("hears", bell.clone(), |bell: Waker| {
             let mut poller = Poller::new().unwrap();
-            poller.add(rope.as_fd(), 4, Interest::Read).unwrap();
+            poller.add(bell.as_fd(), 4, Interest::Read).unwrap();
             poller.wait(None).unwrap().next().unwrap().token
         });
         bell.ring();
-        assert_eq!(thread.join().unwrap(), 4);
+        assert_eq!(thread.unwrap().join().unwrap(), 4);
     }
 }

@@ -1,10 +1,10 @@
-//! The ground under pushmark's loops: readiness, time, timers, connections and bytes.
+//! The base of pushmark's loops: readiness, time, timers, connections and bytes.
 //!
-//! The only crate with sockets on the hot path. It knows no protocol and no message: `load`
-//! and `server` each run one loop a thread over these parts, and share nothing else.
+//! It is the only crate with sockets on the hot path. It knows no protocol and no message. `load` and
+//! `server` each run one loop per thread on these parts and share nothing else.
 //!
-//! `unsafe` is confined to [`files`], [`stamps`], [`sockopt`], `ring` and `prefetch`, the places where
-//! the system or the processor offers something neither std, rustix nor socket2 hand out.
+//! `unsafe` is confined to [`files`], [`stamps`], [`sockopt`], `ring` and `prefetch`, which use system and
+//! processor features that std, rustix and socket2 do not expose.
 
 #![deny(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub mod wheel;
 
 pub use blocking::Blocking;
 pub use clock::{Clock, Nanos, sleep_until};
-pub use files::Hatch;
+pub use files::FdChannel;
 pub use listener::Listener;
 pub use poller::{Arrival, Batch, Interest, Poller, Ready, set_timer_slack_1ns};
 pub use prefetch::prefetch;

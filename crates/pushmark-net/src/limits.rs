@@ -1,25 +1,24 @@
-//! What this machine allows: read at run time, never assumed.
+//! The limits of this machine, read at run time.
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Descriptors this process may hold: the limit in force, and the most it may be raised to.
-/// `u64::MAX` where there is none.
+/// Returns the soft and the hard limit of open files of this process. `u64::MAX` means no limit.
 pub fn open_files() -> (u64, u64) {
     let limit = getrlimit(Resource::Nofile);
     (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// Raises the limit in force to the most allowed; returns it.
+/// Raises the soft limit to the hard limit and returns it.
 pub fn raise_open_files() -> io::Result<u64> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
     Ok(open_files().0)
 }
 
-/// First and last port the kernel gives to outgoing connections: each source address reaches
-/// one remote at most that many times.
+/// Returns the first and the last port that the kernel assigns to outgoing connections. The range limits the
+/// connections from one source address to one remote.
 pub fn ephemeral_ports() -> io::Result<(u16, u16)> {
     let path = "/proc/sys/net/ipv4/ip_local_port_range";
     let text = std::fs::read_to_string(path)?;
@@ -30,7 +29,7 @@ pub fn ephemeral_ports() -> io::Result<(u16, u16)> {
     }
 }
 
-/// Most connections a listener lets wait, whatever backlog it asks for.
+/// Returns the kernel's limit of waiting connections, which bounds every listener's backlog.
 pub fn somaxconn() -> io::Result<u32> {
     let path = "/proc/sys/net/core/somaxconn";
     let text = std::fs::read_to_string(path)?;

@@ -1,4 +1,4 @@
-//! Accepting connections without blocking.
+//! Accepts connections without blocking.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,9 +16,9 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds and listens; port 0 lets the system choose. `backlog` is bounded by
-    /// [`crate::limits::somaxconn`]. With `reuse_port` several listeners share the port and
-    /// the kernel spreads connections over them.
+    /// Binds and listens. Port 0 lets the system choose. `backlog` is bounded by
+    /// [`crate::limits::somaxconn`]. With `reuse_port`, several listeners share the port and the kernel
+    /// distributes connections over them.
     pub fn bind(address: SocketAddr, backlog: u32, reuse_port: bool) -> io::Result<Listener> {
         let socket = Socket::new(
             Domain::for_address(address),
@@ -29,24 +29,24 @@ impl Listener {
         if reuse_port {
             socket.set_reuse_port(true)?;
         }
-        // Accepted sockets inherit it: one system call less for each connection.
+        // Accepted sockets inherit this option, which saves one system call for each connection.
         socket.set_tcp_nodelay(true)?;
         socket.bind(&address.into())?;
         socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
         Ok(Listener { socket })
     }
 
-    /// Where it is bound; the real port where 0 was asked for.
+    /// Returns the bound address, with the real port if port 0 was requested.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address = self.socket.local_addr()?;
         address.as_socket().ok_or_else(|| io::Error::other("not an internet address"))
     }
 
-    /// Takes a waiting connection, with the peer's address; `None` when there is none.
+    /// Accepts a waiting connection. Returns it with the peer's address, or `None` if none is waiting.
     ///
     /// # Errors
-    /// What concerns the listener or the process (no descriptors left). A connection that
-    /// died while it waited is passed over.
+    /// Errors of the listener or the process (no descriptors left). A connection that died while it waited is
+    /// skipped.
     pub fn accept(&self) -> io::Result<Option<(Link, SocketAddr)>> {
         loop {
             let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;

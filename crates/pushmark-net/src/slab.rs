@@ -1,9 +1,9 @@
-//! A table of connections whose tokens go stale.
+//! A table of connections with tokens that expire.
 //!
-//! A token is `generation << 32 | index`: an event or timer that outlives its connection
-//! carries a token that finds nothing, instead of another connection in the same place.
+//! A token is `generation << 32 | index`. The token of an event or timer that outlives its connection finds
+//! nothing, instead of another connection in the same place.
 
-/// Values at places that are used again; each insert gives a token of its own.
+/// Values in reusable places. Each insert returns a unique token.
 #[derive(Debug)]
 pub struct Slab<T> {
     places: Vec<Place<T>>,
@@ -34,7 +34,7 @@ impl<T> Slab<T> {
         Slab { places: Vec::with_capacity(n), ..Slab::new() }
     }
 
-    /// Keeps `value`; the token finds it again until it is removed. `u64::MAX` is never given.
+    /// Stores `value`. The returned token finds it until it is removed. `u64::MAX` is never returned.
     ///
     /// # Panics
     /// At 2³² − 1 values at once.
@@ -59,7 +59,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The token the next [`Slab::insert`] will give.
+    /// Returns the token that the next [`Slab::insert`] will return.
     pub fn next_token(&self) -> u64 {
         match self.free_head {
             Some(index) => token(self.places[index as usize].generation, index),
@@ -67,7 +67,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The value, or `None` where it was removed.
+    /// Returns the value, or `None` if it was removed.
     pub fn get(&self, token: u64) -> Option<&T> {
         match self.places.get(token as u32 as usize) {
             Some(Place { generation, content: Content::Occupied(value) })
@@ -79,7 +79,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The value, or `None` where it was removed.
+    /// Returns the value, or `None` if it was removed.
     pub fn get_mut(&mut self, token: u64) -> Option<&mut T> {
         match self.places.get_mut(token as u32 as usize) {
             Some(Place { generation, content: Content::Occupied(value) })
@@ -91,7 +91,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Takes the value out; its token and all copies of it are stale from now on.
+    /// Removes the value. Its token and all copies of the token are stale from now on.
     pub fn remove(&mut self, token: u64) -> Option<T> {
         self.get(token)?;
         let index = token as u32;
@@ -106,17 +106,17 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// Values held.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.occupied
     }
 
-    /// Whether none is held.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.occupied == 0
     }
 
-    /// Tokens and values, by place.
+    /// Iterates over tokens and values, by place.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.places.iter().enumerate().filter_map(|(index, place)| match &place.content {
             Content::Occupied(value) => Some((token(place.generation, index as u32), value)),
@@ -124,7 +124,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Tokens and values, by place.
+    /// Iterates over tokens and values, by place.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
         self.places.iter_mut().enumerate().filter_map(|(index, place)| match &mut place.content {
             Content::Occupied(value) => Some((token(place.generation, index as u32), value)),

@@ -1,35 +1,35 @@
-//! Two socket options that neither std, rustix nor socket2 hand out. `unsafe` lives here and
-//! in `stamps.rs`.
+//! Two socket options that std, rustix and socket2 do not expose. `unsafe` is confined to this file and
+//! `stamps.rs`.
 
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// What the kernel counted on one TCP connection (`TCP_INFO`, tcp(7)).
+/// The kernel's counters of one TCP connection (`TCP_INFO`, tcp(7)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Payload bytes received in order.
     pub bytes_in: u64,
-    /// Payload bytes sent, retransmissions among them.
+    /// Payload bytes sent, including retransmissions.
     pub bytes_out: u64,
-    /// Segments received, empty ones among them.
+    /// Segments received, including empty ones.
     pub segments_in: u64,
-    /// Segments sent, empty ones among them.
+    /// Segments sent, including empty ones.
     pub segments_out: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// Smoothed round trip, µs.
     pub rtt_us: u32,
 }
 
-/// The kernel's counters; `None` where it fills too little of them (before Linux 4.19).
+/// Returns the kernel's counters, or `None` if the kernel fills too few of them (before Linux 4.19).
 pub fn tcp_info(fd: BorrowedFd<'_>) -> Option<TcpInfo> {
     let needed = offset_of!(libc::tcp_info, tcpi_bytes_sent) + size_of::<u64>();
-    // SAFETY: `tcp_info` is plain integers, for which all zeroes is a value.
+    // SAFETY: `tcp_info` consists of integers, for which all zeroes is a valid value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the descriptor is borrowed, so open; the kernel writes at most `length` bytes
-    // into `info`, which is exactly that long, and the new length into `length`.
+    // SAFETY: the descriptor is borrowed, so it is open. The kernel writes at most `length` bytes into
+    // `info`, which is exactly that long, and the new length into `length`.
     let status = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -49,7 +49,7 @@ pub fn tcp_info(fd: BorrowedFd<'_>) -> Option<TcpInfo> {
     })
 }
 
-/// `IP_BIND_ADDRESS_NO_PORT`: binding an address leaves the port to connect, where the kernel
+/// Sets `IP_BIND_ADDRESS_NO_PORT`: the kernel chooses the port at connect instead of at bind. At connect it
 /// knows the remote and can use one port for many remotes.
 pub fn choose_port_at_connect(fd: BorrowedFd<'_>) -> io::Result<()> {
     set_flag(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)
@@ -58,7 +58,7 @@ pub fn choose_port_at_connect(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// Switches an integer option on.
 pub(crate) fn set_flag(fd: BorrowedFd<'_>, level: i32, option: i32) -> io::Result<()> {
     let on: libc::c_int = 1;
-    // SAFETY: the descriptor is borrowed, so open; the kernel reads one `c_int` from `on`.
+    // SAFETY: the descriptor is borrowed, so it is open. The kernel reads one `c_int` from `on`.
     let status = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),

@@ -1,6 +1,6 @@
-//! The byte layer: a connection that reads and writes without blocking.
+//! The byte layer: a connection with non-blocking reads and writes.
 //!
-//! A closed enum: a way to carry bytes is an arm here, and nothing above changes.
+//! A closed enum: a new way to carry bytes is a new variant here, and no layer above changes.
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -15,32 +15,32 @@ use crate::sockopt::{self, TcpInfo};
 use crate::stamps;
 use crate::tls::{self, TlsLink};
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// So many bytes, at least one.
+    /// The number of bytes, at least one.
     Bytes(usize),
-    /// Nothing now: wait until the descriptor is readable.
+    /// No bytes now: wait until the descriptor is readable.
     WouldBlock,
-    /// The peer has ended its direction; nothing will come.
+    /// The peer has ended its direction. Nothing more will arrive.
     End,
 }
 
-/// How far a connection is.
+/// The state of a connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connect {
-    /// It stands.
+    /// The connection is established.
     Done,
-    /// TCP stands, TLS shakes hands: it goes on when this has come.
+    /// TCP is established and the TLS handshake is under way. It continues when this interest is ready.
     Handshake(Interest),
 }
 
 /// A connection. Dropping it closes it in order; [`Link::reset`] does not.
 #[derive(Debug)]
 pub enum Link {
-    /// Bytes as they are.
+    /// Plain TCP.
     Tcp(TcpLink),
-    /// Bytes sealed. What it takes is boxed, so that a plain connection does not pay for it.
+    /// TLS. It is boxed, so that a plain connection does not pay for its size.
     Tls(Box<TlsLink>),
 }
 
@@ -51,13 +51,13 @@ pub struct TcpLink {
 }
 
 impl Link {
-    /// Begins to connect; the descriptor becomes writable when it has ended, and
-    /// [`Link::finish_connect`] then says how. With `source` the connection leaves from that
-    /// address, its port chosen at connect, so that ports are shared between remotes.
+    /// Begins to connect. The descriptor becomes writable when the connect has ended, and
+    /// [`Link::finish_connect`] then returns the result. With `source`, the connection uses that source
+    /// address and the kernel chooses its port at connect, so that ports are shared between remotes.
     ///
     /// # Errors
-    /// What the system refuses at once: no descriptors, no ports, an address not ours, or on
-    /// some paths the refusal of the peer.
+    /// What the system refuses at once: no descriptors, no ports, a foreign source address, or on some paths
+    /// a refusal by the peer.
     pub fn connect(remote: SocketAddr, source: Option<IpAddr>) -> io::Result<Link> {
         let socket = Socket::new(
             Domain::for_address(remote),
@@ -77,11 +77,11 @@ impl Link {
         Ok(Link::Tcp(TcpLink { stream: socket.into() }))
     }
 
-    /// The same connection with TLS on it, where it has just begun to connect. One that is
-    /// `returning` may take up a session that was had before.
+    /// Puts TLS on a connection that has just begun to connect. A `returning` client may resume an earlier
+    /// session.
     ///
     /// # Errors
-    /// None that a [`tls::Client`] which could be made leaves.
+    /// None for a [`tls::Client`] that was made successfully.
     pub fn over_tls(self, client: &tls::Client, returning: bool) -> io::Result<Link> {
         match self {
             Link::Tcp(link) => Ok(Link::Tls(Box::new(TlsLink::new(link.stream, client, returning)?))),
@@ -89,12 +89,12 @@ impl Link {
         }
     }
 
-    /// A connection a listener accepted: already non-blocking and without delay.
+    /// A connection that a listener accepted: already non-blocking and without Nagle's delay.
     pub(crate) fn accepted(socket: Socket) -> Link {
         Link::Tcp(TcpLink { stream: socket.into() })
     }
 
-    /// A connection from another thread: as it was there.
+    /// A connection from another thread, unchanged.
     pub(crate) fn handed(fd: OwnedFd) -> Link {
         Link::Tcp(TcpLink { stream: fd.into() })
     }
@@ -106,11 +106,11 @@ impl Link {
         }
     }
 
-    /// How the connect ended: call it when the descriptor first becomes writable, and again when
-    /// what it asks for has come.
+    /// Returns the state of the connect. Call it when the descriptor first becomes writable, and again when
+    /// the returned interest is ready.
     ///
     /// # Errors
-    /// The connect's own error, `NotConnected` where it goes on still; a [`tls::Trouble`].
+    /// The connect's error, `NotConnected` while it is still under way, or a [`tls::Trouble`].
     pub fn finish_connect(&mut self) -> io::Result<Connect> {
         if !self.is_handshaking() {
             match self.stream().take_error()? {
@@ -124,12 +124,12 @@ impl Link {
         }
     }
 
-    /// Whether TCP stands and TLS does not yet.
+    /// Returns whether TCP is established and TLS is not yet.
     pub fn is_handshaking(&self) -> bool {
         matches!(self, Link::Tls(link) if link.is_handshaking())
     }
 
-    /// Whether TLS took up an earlier session; `None` where there is none, or not yet.
+    /// Returns whether TLS resumed an earlier session. `None` without TLS or before this is known.
     pub fn is_resumed(&self) -> Option<bool> {
         match self {
             Link::Tcp(_) => None,
@@ -137,13 +137,20 @@ impl Link {
         }
     }
 
-    /// Whether a read would bring what came with the end of the handshake: no poller tells of it.
+    /// Returns whether a read would return bytes that arrived with the end of the handshake. No poller
+    /// reports these bytes.
     pub fn has_early(&self) -> bool {
         matches!(self, Link::Tls(link) if link.has_early())
     }
 
-    /// A read that leaves less room than this may have left bytes in the kernel; any other took
-    /// all there was.
+    /// Returns whether there is no unread input and the peer has not ended its direction. Only then may a
+    /// kept-alive connection carry another request. Messages of TLS itself count as input, too.
+    pub fn is_quiet(&self) -> bool {
+        self.stream().peek(&mut [0]).is_err_and(|error| would_block(&error))
+    }
+
+    /// A read that leaves less room than this may have left bytes in the kernel. Any other read took all
+    /// bytes.
     pub fn room_min(&self) -> usize {
         match self {
             Link::Tcp(_) => 1,
@@ -161,9 +168,9 @@ impl Link {
         }
     }
 
-    /// Reads like [`Link::read`], with the arrival of the newest byte read by
-    /// [`stamps::enable_receive_stamps`]: nanoseconds of `CLOCK_REALTIME`. `None` where the kernel
-    /// gave none, or where that byte belongs to a record that is not whole.
+    /// Reads like [`Link::read`] and returns the arrival of the newest byte read, by
+    /// [`stamps::enable_receive_stamps`]: nanoseconds of `CLOCK_REALTIME`. `None` if the kernel reported
+    /// none, or if that byte belongs to an incomplete record.
     pub fn read_stamped(&mut self, buffer: &mut [u8]) -> io::Result<(Read, Option<u64>)> {
         match self {
             Link::Tcp(link) => stamps::read_stamped(link.stream.as_fd(), buffer),
@@ -179,8 +186,8 @@ impl Link {
         }
     }
 
-    /// Writes what fits; 0 means that nothing does now. What was not written is to be offered
-    /// again, before anything else: of a sealed record that did not fit nothing counts as written.
+    /// Writes what fits; 0 means that nothing fits now. The caller must offer the rest again before anything
+    /// else, because no byte of a sealed record counts as written until the record has left.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Link::Tcp(link) => write_result((&link.stream).write(bytes)),
@@ -188,12 +195,12 @@ impl Link {
         }
     }
 
-    /// Writes what fits of several pieces in one call; 0 means that nothing does now.
+    /// Writes what fits of several pieces in one call; 0 means that nothing fits now.
     pub fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
             Link::Tcp(link) => write_result((&link.stream).write_vectored(pieces)),
             Link::Tls(link) => {
-                // A record each would cost more than to join them.
+                // One record for each piece would cost more than joining them.
                 let whole: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
                 link.write(&whole)
             }
@@ -205,17 +212,17 @@ impl Link {
         self.stream().as_fd()
     }
 
-    /// Where this end is bound.
+    /// Returns the local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.stream().local_addr()
     }
 
-    /// Whom it is connected to.
+    /// Returns the peer's address.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.stream().peer_addr()
     }
 
-    /// Ends our direction; what the peer sends can still be read.
+    /// Ends our direction. The peer's bytes can still be read.
     pub fn shutdown_write(&mut self) -> io::Result<()> {
         if let Link::Tls(link) = self {
             link.say_end();
@@ -223,13 +230,13 @@ impl Link {
         self.stream().shutdown(std::net::Shutdown::Write)
     }
 
-    /// Closes with a reset: what is unsent is lost, and no port stays behind in TIME_WAIT.
+    /// Closes with a reset. Unsent bytes are lost, and no port stays in TIME_WAIT.
     pub fn reset(self) {
-        // Fails only on a connection that is gone, which is what was asked for.
+        // This fails only on a connection that is already gone.
         let _ = SockRef::from(self.stream()).set_linger(Some(Duration::ZERO));
     }
 
-    /// What the kernel counted on this connection; `None` where it does not say.
+    /// Returns the kernel's counters of this connection, or `None` if there are none.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         sockopt::tcp_info(self.fd())
     }

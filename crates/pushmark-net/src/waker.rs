@@ -1,4 +1,4 @@
-//! A bell one thread rings to end another's [`crate::Poller::wait`].
+//! A signal from one thread that ends another thread's [`crate::Poller::wait`].
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// An eventfd. Clones are the same bell; it is readable from the first ring until silenced.
+/// An eventfd. Clones share it. It is readable from the first ring until silenced.
 #[derive(Clone, Debug)]
 pub struct Waker {
     fd: Arc<OwnedFd>,
 }
 
 impl Waker {
-    /// Makes a silent bell, to be added to the poller of the thread that is to hear it.
+    /// Makes a silent waker. Add it to the poller of the thread to wake.
     pub fn new() -> io::Result<Waker> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         Ok(Waker { fd: Arc::new(eventfd(0, flags)?) })
     }
 
-    /// Rings. Any number of rings before it is silenced wake once.
+    /// Wakes the thread. Any number of rings before it is silenced wake it once.
     pub fn ring(&self) {
-        // It can fail only where the count would overflow: it is ringing, then.
+        // This can fail only if the counter would overflow. Then it is already ringing.
         let _ = rustix::io::write(&*self.fd, &1u64.to_ne_bytes());
     }
 
-    /// Silences it. Do so before looking for work, so that a ring in between is not lost.
+    /// Resets it. Call this before checking for work, so that a ring in between is not lost.
     pub fn silence(&self) {
-        // It can fail only where nobody rang.
+        // This can fail only if it was not ringing.
         let _ = rustix::io::read(&*self.fd, &mut [0u8; 8]);
     }
 }

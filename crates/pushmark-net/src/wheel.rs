@@ -1,11 +1,10 @@
-//! Many timers, cheaply: a hierarchical wheel of 8 levels of 64 slots.
+//! A hierarchical timer wheel with 8 levels of 64 slots, for many timers at low cost.
 //!
-//! A slot of the nearest level spans 2^17 ns (131 µs), of each further level 64 times more;
-//! together they span all of `u64`. Insert is O(1); a timer far away moves to a nearer level
-//! at most 7 times before it fires. The slots only sort timers: each keeps its exact instant,
-//! never fires before it, and [`Wheel::next_ns`] is exact too. Timers of one slot fire in no
-//! particular order. There is no cancelling: the caller's token goes stale instead
-//! ([`crate::Slab`]), and costs 24 bytes until its time has come.
+//! A slot of the nearest level spans 2^17 ns (131 µs), and a slot of each further level 64 times more;
+//! together they span all of `u64`. Insert is O(1). A distant timer moves to a nearer level at most 7 times
+//! before it fires. The slots only sort timers: each timer keeps its exact instant and never fires before it,
+//! and [`Wheel::next_ns`] is exact, too. Timers of one slot fire in no particular order. Timers cannot be
+//! cancelled. The caller's token goes stale instead ([`crate::Slab`]) and costs 24 bytes until its time.
 
 use crate::Nanos;
 
@@ -14,12 +13,12 @@ const LEVEL_BITS: u32 = 6;
 const SLOTS: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(LEVEL_BITS) as usize;
 
-/// Timers kept in memory when none is pending; a burst beyond it is given back.
+/// Timers kept in memory if none is pending. A larger burst is freed.
 const KEPT_WHEN_EMPTY: usize = 1024;
 
 const NONE: u32 = u32::MAX;
 
-/// Instants and the tokens to call out when they have come.
+/// Instants, and the tokens to report at these instants.
 #[derive(Debug)]
 pub struct Wheel {
     /// Every timer before this tick has fired.
@@ -60,7 +59,7 @@ impl Wheel {
         }
     }
 
-    /// Calls `token` out at the first [`Wheel::expire`] at or after `at_ns`. The past is fine.
+    /// Reports `token` at the first [`Wheel::expire`] at or after `at_ns`. `at_ns` may be in the past.
     ///
     /// # Panics
     /// At 2³² − 1 timers pending at once.
@@ -82,7 +81,7 @@ impl Wheel {
         self.place(index);
     }
 
-    /// Calls `fired` with the token of each timer due at `now_ns`, and forgets them.
+    /// Calls `fired` with the token of each timer due at `now_ns`, and removes these timers.
     pub fn expire(&mut self, now_ns: Nanos, mut fired: impl FnMut(u64)) {
         let target_tick = (now_ns >> TICK_BITS).max(self.now_tick);
         while let Some((level, slot, slot_tick)) = self.nearest_slot() {
@@ -91,7 +90,7 @@ impl Wheel {
             }
             self.now_tick = self.now_tick.max(slot_tick);
             let mut index = self.take(level, slot);
-            // Only the slot of this very moment can hold timers that are still to come.
+            // Only the present slot can hold timers that are not yet due.
             let mut kept = false;
             while index != NONE {
                 let timer = self.timers[index as usize];
@@ -115,9 +114,9 @@ impl Wheel {
         }
     }
 
-    /// The earliest pending instant: how long the loop may wait. `None` when nothing is.
+    /// Returns the earliest pending instant, which bounds the loop's wait, or `None` if no timer is pending.
     pub fn next_ns(&self) -> Option<Nanos> {
-        // Within a level, slots come in the order of time; between levels they may not.
+        // Within a level, slots are ordered by time; across levels they may not be.
         self.levels
             .iter()
             .filter(|level| level.occupied != 0)
@@ -125,18 +124,18 @@ impl Wheel {
             .min()
     }
 
-    /// Timers that have not fired.
+    /// Returns the number of pending timers.
     pub fn len(&self) -> usize {
         self.pending
     }
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     pub fn is_empty(&self) -> bool {
         self.pending == 0
     }
 
-    /// Puts a timer into the slot of the highest digit (base 64) in which it differs from now.
-    /// So a level never wraps: its occupied slots are all ahead of, or at, the present digit.
+    /// Puts a timer into the slot of the highest digit (base 64) in which it differs from now. So a level
+    /// never wraps: its occupied slots are all at or after the present digit.
     fn place(&mut self, index: u32) {
         let at_ns = self.timers[index as usize].at_ns;
         let tick = (at_ns >> TICK_BITS).max(self.now_tick);
@@ -150,10 +149,10 @@ impl Wheel {
         home.earliest_ns[slot] = home.earliest_ns[slot].min(at_ns);
     }
 
-    /// The occupied slot that begins first, and its first tick.
+    /// Returns the occupied slot that begins first, and its first tick.
     fn nearest_slot(&self) -> Option<(usize, usize, u64)> {
-        // A timer of a nearer level shares more digits with now, so it is before all of the
-        // further levels.
+        // A timer of a nearer level shares more digits with now, so it is before all timers of the further
+        // levels.
         let level = self.levels.iter().position(|level| level.occupied != 0)?;
         let slot = self.levels[level].occupied.trailing_zeros() as usize;
         let below = level as u32 * LEVEL_BITS;
@@ -238,7 +237,7 @@ mod tests {
     }
 
     fn spans_ns() -> impl Strategy<Value = u64> {
-        // Each power of two alike, so that every level and every border is met.
+        // Each power of two is equally likely, so that every level and border is covered.
         (0u32..52, any::<u64>()).prop_map(|(bits, random)| random & ((1 << bits) - 1))
     }
 

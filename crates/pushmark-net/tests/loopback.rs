@@ -21,7 +21,7 @@ fn pair(source: Option<IpAddr>) -> (Link, Link) {
     wait_for(client.fd(), Interest::Write);
     client.finish_connect().unwrap();
     wait_for(listener.fd(), Interest::Read);
-    let (server, peer) = listener.accept().unwrap().expect("one is waiting");
+    let (server, peer) = listener.accept().unwrap().expect("a connection is waiting");
     assert_eq!(peer, client.local_addr().unwrap());
     assert!(listener.accept().unwrap().is_none());
     (client, server)
@@ -113,8 +113,8 @@ fn the_kernel_counts_what_crossed() {
 fn the_kernel_stamps_arrivals_between_write_and_read() {
     let (mut client, mut server) = pair(None);
     stamps::enable_receive_stamps(server.fd()).unwrap();
-    // The kernel switches stamping on for the whole host a moment after the first socket asks
-    // for it, so the first segments may come without.
+    // The kernel enables stamping for the whole host shortly after the first socket requests it, so the first
+    // segments may have no stamp.
     let deadline_ns = Clock::now() + DEADLINE_NS;
     loop {
         let before_ns = Clock::realtime();

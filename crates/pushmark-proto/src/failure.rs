@@ -1,17 +1,18 @@
-//! Why a conversation cannot go on. Each variant says who is at fault.
+//! Why a conversation cannot continue. Each variant names the party at fault.
 
 use std::fmt;
 
-/// What ended a conversation. The connection must be closed after it.
+/// A failure that ends a conversation. The connection must then be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The scenario: its URL points at a 3xx. Never followed, so that what is measured is what was named.
+    /// The scenario: its URL redirects with a 3xx. Redirects are never followed, so that only the named
+    /// target is measured.
     Redirect(u16),
     /// The scenario: its credentials were refused, 401 or 407.
     Auth(u16),
-    /// The target: it answered 4xx or 5xx.
+    /// The target: it responded with 4xx or 5xx.
     Status(u16),
-    /// The target: it compressed although only `identity` was accepted; stamps cannot be seen.
+    /// The target: it compressed although only `identity` was accepted, so stamps cannot be found.
     Compressed,
     /// The target: its message head is not HTTP/1.x, or its framing is ambiguous (RFC 9112 6.3).
     Head(&'static str),
@@ -19,9 +20,9 @@ pub enum Failure {
     HeadTooLarge,
     /// The target: a chunk or a trailer is malformed (RFC 9112 7.1).
     Body(&'static str),
-    /// The target: it answered, but not with the transport that was asked for.
+    /// The target: it responded, but not with the requested transport.
     Handshake(&'static str),
-    /// The peer: it broke the rules of WebSocket frames (RFC 6455 5) or of an event stream.
+    /// The peer: it violated the rules of WebSocket frames (RFC 6455 5) or of an event stream.
     Frame(&'static str),
     /// The peer: a WebSocket text is not UTF-8 (RFC 6455 8.1).
     Utf8,
@@ -29,21 +30,21 @@ pub enum Failure {
     MessageTooLarge,
     /// The target: its long-poll cursor cannot be used.
     Cursor(&'static str),
-    /// The target: a body or text is not what Bayeux messages look like, or lacks the reply.
+    /// The target: a body or text is not valid Bayeux, or lacks the reply.
     Bayeux(&'static str),
-    /// The target: it refused a handshake, a subscription or a connect of Bayeux for good.
+    /// The target: it permanently refused a Bayeux handshake, subscription or connect.
     Refused {
-        /// Which of them.
+        /// What was refused.
         what: &'static str,
-        /// Of its `error`, with the meaning it has in HTTP.
+        /// The code of its `error`, with its meaning in HTTP.
         code: Option<u16>,
     },
-    /// The target: it closed the connection in the middle of an answer, a stream or a WebSocket.
+    /// The target: it closed the connection within a response, a stream or a WebSocket.
     ClosedEarly,
 }
 
 impl Failure {
-    /// The kind it is counted under, in snake case.
+    /// Returns the kind it is counted under, in snake case.
     pub fn kind(&self) -> &'static str {
         match self {
             Failure::Redirect(_) => "redirect",
@@ -65,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// The code a WebSocket is failed with, where the failure is one of WebSocket (RFC 6455 7.4.1).
+    /// Returns the WebSocket close code for this failure, if it has one (RFC 6455 7.4.1).
     pub fn close_code(&self) -> Option<u16> {
         match self {
             Failure::Frame(_) => Some(1002),
@@ -96,7 +97,7 @@ impl fmt::Display for Failure {
             Failure::Bayeux(what) => write!(f, "bad Bayeux: {what}"),
             Failure::Refused { what, code: Some(code) } => write!(f, "{what} refused with error {code}"),
             Failure::Refused { what, code: None } => write!(f, "{what} refused"),
-            Failure::ClosedEarly => f.write_str("the connection was closed in the middle"),
+            Failure::ClosedEarly => f.write_str("the connection was closed too early"),
         }
     }
 }

@@ -1,30 +1,30 @@
 //! Finds one value in a JSON text as it passes, by JSON pointer (RFC 6901).
 //!
-//! For long-poll cursors in bodies. The body is never assembled: what is kept is the place in
-//! it and the value itself. It trusts the text to be JSON; in anything else it finds nothing,
-//! or something that the server will not know as a cursor.
+//! It serves long-poll cursors in bodies. The body is never assembled; only the position in it and the value
+//! are stored. The text is assumed to be JSON. In other text the scan finds nothing, or a value that the
+//! server does not accept as a cursor.
 
 use std::mem;
 
-/// Most bytes of a key or value that are kept; a longer one is cut here.
+/// The most bytes of a key or value that are stored. A longer one is cut.
 pub const TEXT_MAX: usize = 2048;
 
-/// The search in one text. Kept from text to text, it allocates nothing.
+/// The search in one text. Reused for the next text, it allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     place: Place,
     /// Tokens of the pointer matched so far.
     level: usize,
-    /// In an array on the path: so many elements before the one on it. In an object: `None`.
+    /// In an array on the path: the number of elements before the wanted one. In an object: `None`.
     elements_left: Option<u64>,
     /// The key or value being read, unescaped.
     text: Vec<u8>,
     escape: Escape,
-    /// The first half of a surrogate pair, while its second is awaited; else 0.
+    /// The first half of a surrogate pair while the second is expected, otherwise 0.
     high: u16,
 }
 
-/// Where in the text the scan stands.
+/// The position of the scan in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// Before the value that the matched part of the pointer leads to.
@@ -36,31 +36,31 @@ enum Place {
     Key,
     /// After a key.
     Colon { matched: bool },
-    /// In a value off the path, so many containers deep.
+    /// In a value off the path, at this container depth.
     Aside { depth: u32 },
     /// In a string off the path.
     AsideString { depth: u32, escaped: bool },
-    /// In the value sought, a string or not.
+    /// In the wanted value.
     Reading { quoted: bool },
-    /// The text kept is the value sought.
+    /// The stored text is the wanted value.
     Found { quoted: bool },
-    /// There is no such value.
+    /// The value does not exist.
     Absent,
 }
 
-/// Where in an escape of a string the scan stands (RFC 8259 7).
+/// The position in an escape of a string (RFC 8259 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Escape {
     #[default]
     No,
     /// After a backslash.
     Begun,
-    /// In `\u` with so many digits to come.
+    /// In `\u`, with `left` digits missing.
     Unicode { left: u8, unit: u16 },
 }
 
 impl Scan {
-    /// Looks at the next bytes. The pointer must be the same for the whole text.
+    /// Scans the next bytes. The pointer must be the same for the whole text.
     pub fn look(&mut self, pointer: &str, bytes: &[u8]) {
         for &byte in bytes {
             match self.place {
@@ -107,12 +107,12 @@ impl Scan {
         }
     }
 
-    /// The text has ended. The value: a string without quotes and escapes, a number or a
-    /// boolean as written. `None` for `null`, an object, an array, or nothing there.
+    /// Ends the text. Returns the value: a string without quotes and escapes, a number or a boolean as
+    /// written. Returns `None` for `null`, an object, an array, or if the value does not exist.
     pub fn finish(&self) -> Option<&[u8]> {
         match self.place {
             Place::Found { quoted: true } => Some(&self.text),
-            // A text that is nothing but a number ends it by ending.
+            // A text that is only a number ends with the text.
             Place::Found { quoted: false } | Place::Reading { quoted: false } => {
                 Some(&self.text[..]).filter(|&text| text != b"null")
             }
@@ -120,7 +120,7 @@ impl Scan {
         }
     }
 
-    /// Makes ready for the next text.
+    /// Prepares for the next text.
     pub fn restart(&mut self) {
         *self = Scan { text: mem::take(&mut self.text), ..Scan::default() };
     }
@@ -146,7 +146,7 @@ impl Scan {
         }
     }
 
-    /// Before an element of an array on the path, with so many more until the one sought.
+    /// Handles an element of an array on the path, with `left` elements before the wanted one.
     fn element(&mut self, left: u64) {
         self.elements_left = Some(left);
         if left == 0 {
@@ -183,7 +183,7 @@ impl Scan {
         self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Takes a byte of a string into the text. True for the quote that ends it.
+    /// Adds a byte of a string to the text. Returns true for the closing quote.
     fn string_ends(&mut self, byte: u8) -> bool {
         match self.escape {
             Escape::No => match byte {
@@ -218,7 +218,7 @@ impl Scan {
         false
     }
 
-    /// A UTF-16 unit, as escapes give them. Half a pair is U+FFFD.
+    /// Adds a UTF-16 unit of an escape. Half a pair becomes U+FFFD.
     fn unit(&mut self, unit: u16) {
         let pair = [mem::take(&mut self.high), unit];
         let units = if pair[0] == 0 { &pair[1..] } else { &pair[..] };
@@ -233,7 +233,7 @@ impl Scan {
     }
 }
 
-/// The pointer's token after so many others; `None` once it is used up.
+/// Returns the pointer's token at `level`, or `None` after the last one.
 fn token(pointer: &str, level: usize) -> Option<&str> {
     pointer.split('/').nth(level + 1)
 }

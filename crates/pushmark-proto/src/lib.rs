@@ -1,36 +1,36 @@
 //! The wire protocols of server push as state machines: bytes in, events and bytes out.
 //!
-//! No sockets, no clock, no logging, no allocation per message. [`http1`], [`sse`] and
-//! [`websocket`] are the framings, for both roles, and [`bayeux`] the messages that two of them
-//! carry; [`client`] has one conversation a transport.
+//! No sockets, no clock, no logging, no allocation per message. [`http1`], [`sse`] and [`websocket`]
+//! implement the framings for both roles. [`bayeux`] implements the messages that two of them carry.
+//! [`client`] implements one conversation for each transport.
 //!
-//! # The one rule
+//! # Usage
 //!
-//! A machine pulls events out of the caller's buffer. Call `handle_input` (or `next`) until it
-//! gives `None`, then read more bytes and put whatever is left in `input` in front of them.
-//! What may be left is bounded: an incomplete head ([`client::Config::head_max`]), a frame
-//! header with its control payload ([`websocket::frame::LEFT_MAX`]) or a chunk-size line
-//! ([`http1::body::LINE_MAX`]). Payload is handed out as it comes, never assembled, so a
-//! message costs no memory whatever its size. Bytes to be written are appended to `out`.
+//! A machine takes events out of the caller's buffer. Call `handle_input` (or `next`) until it returns
+//! `None`. Then read more bytes and append them to the rest of `input`. The rest is bounded: an incomplete
+//! head ([`client::Config::head_max`]), a frame header with its control payload
+//! ([`websocket::frame::LEFT_MAX`]) or a chunk-size line ([`http1::body::LINE_MAX`]). Payload is returned as
+//! it arrives and never assembled, so a message of any size costs no memory. Bytes to be written are appended
+//! to `out`.
 //!
 //! | call | when |
 //! |---|---|
-//! | [`Client::new`] | once a session; it outlives connections |
+//! | [`Client::new`] | once a session, which outlives its connections |
 //! | [`Client::write_request`] | connection made, or [`Client::reusable`] and the next poll is due |
 //! | [`Client::handle_input`] until `None` | bytes were read |
 //! | [`Client::handle_eof`] until `None` | the peer closed its side |
-//! | [`Client::write_text`], [`Client::write_ping`], [`Client::write_close`] | a WebSocket has something to say |
+//! | [`Client::write_text`], [`Client::write_ping`], [`Client::write_close`] | a WebSocket sends something |
 //! | [`Client::connection_lost`] | the connection is gone; cursor, last event id and cookies are kept |
 //!
-//! A client of Bayeux may have two connections and says itself what it wants to ask:
-//! [`client::bayeux`] has the calls for that.
+//! A Bayeux client may have two connections and decides itself what to request: [`client::bayeux`] describes
+//! its calls.
 //!
-//! [`client::Exchange`] is the same for one plain request after another: publishing. A server
-//! reads with [`http1::RequestHead::parse`], [`http1::BodyDecoder`], [`websocket::handshake::Upgrade`]
-//! and [`websocket::Decoder`], and writes with [`http1::write`], [`sse::encode`] and
-//! [`websocket::encode`]; Bayeux with [`bayeux::messages`] and [`bayeux::Batch`].
+//! [`client::Exchange`] does the same for plain requests, one after another: publishing. A server reads with
+//! [`http1::RequestHead::parse`], [`http1::BodyDecoder`], [`websocket::handshake::Upgrade`] and
+//! [`websocket::Decoder`], and writes with [`http1::write`], [`sse::encode`] and [`websocket::encode`]. For
+//! Bayeux it uses [`bayeux::messages`] and [`bayeux::Batch`].
 //!
-//! After a [`Failure`] the connection is worth nothing: write `out`, then close it.
+//! After a [`Failure`] the connection is unusable: write `out`, then close it.
 //!
 //! ```
 //! use pushmark_proto::client::{Client, Config, Event, Request, Transport};
@@ -52,7 +52,7 @@
 //!     Event::Data(b"hello"),
 //!     Event::MessageEnd,
 //! ]);
-//! assert!(input.is_empty(), "nothing of a message is kept");
+//! assert!(input.is_empty(), "a message leaves nothing in the buffer");
 //! # Ok::<(), pushmark_proto::Failure>(())
 //! ```
 //!

@@ -1,4 +1,5 @@
-//! Bayeux messages as tables: what is read, what is refused and where, and what is written.
+//! Tables of Bayeux messages: how they are read, which are refused at which position, and how they are
+//! written.
 
 use pushmark_proto::bayeux::{
     Advice, Batch, ConnectionType, DEPTH_MAX, Error, MESSAGES_MAX, Malformed, Reconnect, Value, channel, ext,
@@ -19,7 +20,7 @@ fn a_body_is_an_array_of_messages_or_one() {
     assert_eq!(channels(r#"[{"channel":"/a"},{"channel":"/b"}]"#), ["/a", "/b"]);
     assert_eq!(channels(" \r\n\t{ \"channel\" : \"/a\" } \n"), ["/a"]);
     assert_eq!(channels("[]"), [""; 0]);
-    assert_eq!(channels("[{}]"), [""], "without a channel: for the server to refuse");
+    assert_eq!(channels("[{}]"), [""], "without a channel; the server refuses it");
     assert_eq!(messages(br#"[{},{},{}]"#).unwrap().len(), 3);
 }
 
@@ -31,7 +32,7 @@ fn what_is_no_body_is_refused_where_it_goes_wrong() {
         ("[{\"a\":1}", 8, "the text ends too soon"),
         ("[{\"a\":1]", 7, "no comma between two values"),
         ("[{\"a\" 1}]", 6, "no colon after a key"),
-        ("[{a:1}]", 2, "a key that is no string"),
+        ("[{a:1}]", 2, "a key that is not a string"),
         ("[{},]", 4, "no value"),
         ("[{\"a\":tru}]", 6, "no value"),
         ("[{\"a\":-}]", 7, "a number without digits"),
@@ -39,14 +40,14 @@ fn what_is_no_body_is_refused_where_it_goes_wrong() {
         ("[{\"a\":1.}]", 8, "a number without digits"),
         ("[{\"a\":1e+}]", 9, "a number without digits"),
         ("[{\"a\":\"b", 8, "the text ends in a string"),
-        ("[{\"a\":\"\\x\"}]", 7, "an escape that is none"),
-        ("[{\"a\":\"\\u12g4\"}]", 7, "an escape that is none"),
+        ("[{\"a\":\"\\x\"}]", 7, "an invalid escape"),
+        ("[{\"a\":\"\\u12g4\"}]", 7, "an invalid escape"),
         ("[{\"a\":\"\n\"}]", 7, "a control character in a string"),
         ("[{}] x", 5, "more than one value"),
-        (" 7", 1, "neither an array of messages nor one"),
-        ("\"a\"", 0, "neither an array of messages nor one"),
-        ("[{}, 7]", 5, "a message that is no object"),
-        ("[[{}]]", 1, "a message that is no object"),
+        (" 7", 1, "neither a message nor an array of messages"),
+        ("\"a\"", 0, "neither a message nor an array of messages"),
+        ("[{}, 7]", 5, "a message that is not an object"),
+        ("[[{}]]", 1, "a message that is not an object"),
     ] {
         assert_eq!(refused(text), (at, what), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Bayeux in any pieces: bodies drawn at random, spoilt at random, cut at random.
+//! Bayeux in arbitrary pieces: random bodies, with random corruption and random splits.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use pushmark_proto::fuzzing::{agree, bayeux, replay};
 use pushmark_proto::http1::write;
 use pushmark_proto::websocket::{Opcode, encode};
 
-/// A JSON value of few sorts, nested a little.
+/// A simple JSON value with little nesting.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         select(vec!["true", "null", "0", "-1.5e+3", "\"\"", "\"[{\"", "\"}],:\"", "\"\\\"\\\\\"", "\"€\""])
@@ -27,7 +27,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// A member of a message, of those that mean something and of those that do not.
+/// A member of a message, known or unknown.
 fn member() -> impl Strategy<Value = String> {
     let meaning = select(vec![
         r#""channel":"/meta/connect""#,
@@ -60,7 +60,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     vec(message, 0..4).prop_map(|messages| format!("[{}]", messages.join(",\n")).into_bytes())
 }
 
-/// A place and a value, for bodies with one byte changed.
+/// A position and a value, for bodies with one changed byte.
 fn flaw() -> impl Strategy<Value = Option<(Index, u8)>> {
     prop::option::weighted(0.3, (any::<Index>(), prop_oneof![any::<u8>(), select(b"\"\\[]{},: 1t".to_vec())]))
 }
@@ -73,7 +73,7 @@ fn spoil(mut bytes: Vec<u8>, flaw: Option<(Index, u8)>) -> Vec<u8> {
     bytes
 }
 
-/// How bodies are carried: sized, in chunks, as texts, as fragments of texts.
+/// Carries bodies: sized, in chunks, as texts, as fragmented texts.
 fn carried(transport: Transport, bodies: &[Vec<u8>], piece: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for body in bodies {
@@ -103,7 +103,7 @@ fn carried(transport: Transport, bodies: &[Vec<u8>], piece: usize) -> Vec<u8> {
 
 #[test]
 fn what_is_wrong_first_is_told_however_it_comes() {
-    // A field too long to be kept, and behind its limit a byte that is no text.
+    // A field that is too long to be stored, and after its limit an invalid UTF-8 byte.
     for (at, kind) in [(20_000, "bayeux"), (9_000, "utf8")] {
         let mut body = format!("[{{\"id\":\"{}\"}}]", "7".repeat(30_000)).into_bytes();
         body[at] = 0xff;

@@ -1,4 +1,4 @@
-//! Client conversations: what each makes of an answer, and what each writes.
+//! Client conversations: their events for a response, and their requests.
 
 use pushmark_proto::client::{
     Client, Config, CursorSource, Event, Exchange, ExchangeEvent, Request, Transport,
@@ -17,14 +17,14 @@ fn check_bytes(config: &Config, input: &[u8], expected: &[&str]) {
     assert_eq!(heard.lines(), expected, "of {}", input.escape_ascii());
 }
 
-/// What a client writes for a plain GET.
+/// Returns the request of a client for a plain GET.
 fn written(client: &mut Client, config: &Config) -> String {
     let mut out = Vec::new();
     client.write_request(config, &Request::get("/x", "h:1"), &mut out);
     String::from_utf8(out).unwrap()
 }
 
-/// Feeds a client and gives its events, in their `Debug` form.
+/// Feeds a client. Returns its events in their `Debug` form.
 fn hear(client: &mut Client, config: &Config, input: &str) -> Vec<String> {
     let mut bytes = input.as_bytes().to_vec();
     let mut input = &mut bytes[..];
@@ -89,19 +89,19 @@ fn an_answer_to_a_poll_is_one_message() {
     for transport in [Transport::Poll, Transport::LongPoll] {
         let config = Config::new(transport);
         for (input, expected) in [
-            // Of any number of chunks and segments.
+            // With any number of chunks and segments.
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n",
                 &[opened, "data abc", "end", answered][..],
             ),
-            // Two in a row on one connection.
+            // Two responses in a row on one connection.
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb",
                 &[opened, "data a", "end", answered, opened, "data b", "end", answered],
             ),
-            // Until close, as HTTP/1.0 servers do.
+            // A body until close, as HTTP/1.0 servers send it.
             ("HTTP/1.0 200 OK\r\n\r\nabc", &[opened, "data abc", "end", answered]),
-            // An empty body is no message.
+            // An empty body is not a message.
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &[opened, answered]),
         ] {
             check(&config, input, expected);
@@ -125,7 +125,7 @@ fn a_time_out_is_an_answer() {
             ],
         );
     }
-    // To a poll that nobody holds, 408 is a failure.
+    // For a poll that is not held, 408 is a failure.
     check(
         &Config::new(Transport::Poll),
         "HTTP/1.1 408 x\r\nContent-Length: 0\r\n\r\n",
@@ -151,7 +151,7 @@ fn the_cursor_comes_from_a_header_or_from_json() {
         let heard = hear(&mut client, config, input);
         assert_eq!(heard.last().unwrap(), "Answered { status: 200, cursor_advanced: true }");
         assert_eq!(client.cursor(), "a17");
-        // The same again: heard, not advanced; and kept when the connection is lost.
+        // The same cursor again: received, not advanced, and kept when the connection is lost.
         client.connection_lost();
         written(&mut client, config);
         let heard = hear(&mut client, config, input);
@@ -186,10 +186,18 @@ fn a_stream_hands_out_bytes_until_it_ends() {
     let config = Config { ready: Some(b"aab".to_vec()), ..Config::new(Transport::Stream) };
     let opened = "Opened { status: 200, acknowledged: Some(\"news=7\") }";
     let head = "HTTP/1.1 200 OK\r\nPushmark-Subscribed: news=7\r\n";
-    // The ready text is cut by a chunk, and its beginning repeats.
+    // A chunk splits the ready text, and its beginning repeats.
     let chunked = "Transfer-Encoding: chunked\r\n\r\n3\r\nxaa\r\n2\r\nab\r\n1\r\nz\r\n0\r\n\r\n";
-    check(&config, &format!("{head}{chunked}"), &[opened, "data xaaabz", "ready", "Closed { code: None }"]);
-    check(&config, &format!("{head}\r\nuntil close"), &[opened, "data until close", "Closed { code: None }"]);
+    check(
+        &config,
+        &format!("{head}{chunked}"),
+        &[opened, "data xaaabz", "ready", "Closed { code: None, reason: \"\" }"],
+    );
+    check(
+        &config,
+        &format!("{head}\r\nuntil close"),
+        &[opened, "data until close", "Closed { code: None, reason: \"\" }"],
+    );
     check(
         &config,
         &format!("{head}Transfer-Encoding: chunked\r\n\r\n3\r\nxaa\r\n"),
@@ -202,7 +210,7 @@ fn an_event_stream_is_decoded_through_its_chunks() {
     let config = Config { ready: Some(b"hello".to_vec()), ..Config::new(Transport::Sse) };
     let opened = "Opened { status: 200, acknowledged: None }";
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n";
-    // A field name, a value and a line end are each cut by a chunk; the ready text is an event's type.
+    // Chunks split a field name, a value and a line end. The ready text is an event's type.
     let body = "2\r\nda\r\n5\r\nta: o\r\n3\r\nne\r\r\n1\r\n\n\r\n1\r\n\r\r\n\
                 e\r\nretry: 5\n: hi\n\r\n14\r\nevent:hello\ndata:x\n\n\r\n0\r\n\r\n";
     check(
@@ -217,7 +225,7 @@ fn an_event_stream_is_decoded_through_its_chunks() {
             "ready",
             "data x",
             "end",
-            "Closed { code: None }",
+            "Closed { code: None, reason: \"\" }",
         ],
     );
 }
@@ -230,8 +238,11 @@ fn an_event_stream_must_say_that_it_is_one() {
         ("200 OK", &["failure handshake"]),
         ("202 Accepted\r\nContent-Type: text/event-stream", &["failure handshake"]),
         ("304 Not Modified", &["failure redirect"]),
-        // 204 tells a client to go away and not to come back.
-        ("204 No Content", &["Opened { status: 204, acknowledged: None }", "Closed { code: None }"]),
+        // 204 tells a client not to reconnect.
+        (
+            "204 No Content",
+            &["Opened { status: 204, acknowledged: None }", "Closed { code: None, reason: \"\" }"],
+        ),
     ] {
         check(&config, &format!("HTTP/1.1 {head}\r\n\r\n"), expected);
     }
@@ -241,7 +252,7 @@ fn an_event_stream_must_say_that_it_is_one() {
 fn a_websocket_answers_pings_heartbeats_and_the_close() {
     let config = Config {
         ready: Some(b"ok".to_vec()),
-        answers: vec![(b"2".to_vec(), b"3".to_vec()), (b"22".to_vec(), b"33".to_vec())],
+        answers: vec![(b"2".to_vec(), Some(b"3".to_vec())), (b"22".to_vec(), Some(b"33".to_vec()))],
         ..Config::new(Transport::WebSocket)
     };
     let input = b"\x81\x02ok\x89\x01p\x81\x012\x81\x0222\x82\x012\x81\x0223\x8a\x00\x88\x02\x03\xe9";
@@ -252,22 +263,41 @@ fn a_websocket_answers_pings_heartbeats_and_the_close() {
             "data ok",
             "ready",
             "end",
-            // The ping is answered in silence.
+            // The ping is answered without an event.
             "data 2",
             "Heartbeat",
             "data 22",
             "Heartbeat",
-            // Binary is no heartbeat, nor is what only begins like one.
+            // A binary message is not a heartbeat, nor is a message that only begins like one.
             "data 2",
             "end",
             "data 23",
             "end",
             "Pong",
-            "Closed { code: Some(1001) }",
+            "Closed { code: Some(1001), reason: \"\" }",
         ]
     );
     let answered = agree(&heard.out, || machines::websocket(Role::Server));
     assert_eq!(answered.lines(), ["pong p", "data 3", "text", "data 33", "text", "close Some(1001) \"\""]);
+}
+
+#[test]
+fn of_a_flood_of_pings_the_last_is_answered() {
+    let config = Config::new(Transport::WebSocket);
+    let mut client = Client::new(&config, 1);
+    let asked = written(&mut client, &config);
+    let (head, _) = RequestHead::parse(asked.as_bytes()).unwrap().unwrap();
+    let mut input = Vec::new();
+    Upgrade::parse(&head).unwrap().unwrap().write_response(&mut input, "", "");
+    let mut out = Vec::new();
+    client.handle_input(&config, &mut &mut input[..], &mut out).unwrap();
+    let mut pings = b"\x89\x00".repeat(32 << 10);
+    pings.extend_from_slice(b"\x89\x04last");
+    let mut input = &mut pings[..];
+    assert_eq!(client.handle_input(&config, &mut input, &mut out), Ok(None));
+    assert!(input.is_empty() && out.len() < 17 << 10, "{} bytes of pongs", out.len());
+    let pongs = agree(&out, || machines::websocket(Role::Server));
+    assert_eq!(pongs.lines().last().map(|line| line.to_string()), Some("pong last".to_owned()));
 }
 
 #[test]
@@ -287,7 +317,7 @@ fn a_websocket_is_failed_with_its_code() {
 fn a_websocket_that_ends_without_a_close_is_closed_early() {
     let config = Config::new(Transport::WebSocket);
     check_bytes(&config, b"\x81\x01a", &["data a", "end", "failure closed_early"]);
-    check_bytes(&config, b"\x88\x00", &["Closed { code: None }"]);
+    check_bytes(&config, b"\x88\x00", &["Closed { code: None, reason: \"\" }"]);
 }
 
 #[test]
@@ -331,7 +361,7 @@ fn nothing_is_written_before_the_upgrade_or_after_the_close() {
     let mut ping = *b"\x89\x00";
     assert_eq!(client.handle_input(&config, &mut &mut ping[..], &mut out), Ok(None));
     assert_eq!(out.len(), close_len);
-    // On other transports there is nothing to write.
+    // Other transports write nothing.
     assert!(!Client::new(&Config::new(Transport::Sse), 1).write_text(b"", &mut out));
 }
 
@@ -390,14 +420,14 @@ fn publishing_reuses_its_connection() {
     let request = Request { method: "POST", body: b"hello", ..Request::get("/pub", "h") };
     for (answer, reusable) in [
         ("HTTP/1.1 204 No Content\r\n\r\n", true),
-        // The status is the caller's to judge; the connection is whole.
+        // The caller judges the status. The connection is still usable.
         ("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", true),
         ("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false),
     ] {
         let mut out = Vec::new();
         exchange.write_request(&request, &mut out);
         assert!(out.ends_with(b"Content-Length: 5\r\n\r\nhello"));
-        assert!(!exchange.reusable(), "an answer is due");
+        assert!(!exchange.reusable(), "an answer is outstanding");
         let mut bytes = answer.as_bytes().to_vec();
         let mut input = &mut bytes[..];
         let mut last = None;
@@ -439,15 +469,26 @@ fn messages_are_bounded_one_by_one() {
         let heard = agree(beyond.as_bytes(), || machines::client(&config));
         assert_eq!(heard.failure, Some("message_too_large"), "{transport:?}");
     }
-    // Two within the bound are not one beyond it.
+    // The body that ends a hold is not a message, but it has the same length limit.
+    let config = Config { message_max: 4, ..Config::new(Transport::LongPoll) };
+    for (length, failure) in [(4, None), (5, Some("message_too_large"))] {
+        let answer = format!("HTTP/1.1 408 x\r\nContent-Length: {length}\r\n\r\n{}", "x".repeat(length));
+        let heard = agree(answer.as_bytes(), || machines::client(&config));
+        assert_eq!(heard.failure, failure, "{length} bytes");
+    }
+    // Two messages within the limit do not add up.
     let config = Config { message_max: 4, ..Config::new(Transport::WebSocket) };
     let two = b"\x81\x03abc\x81\x03def\x88\x00";
-    check_bytes(&config, two, &["data abc", "end", "data def", "end", "Closed { code: None }"]);
+    check_bytes(&config, two, &["data abc", "end", "data def", "end", "Closed { code: None, reason: \"\" }"]);
 }
 
 #[test]
 fn the_beginning_of_a_heartbeat_is_a_message() {
-    let answers = vec![(b"ping".to_vec(), b"pong".to_vec())];
+    let answers = vec![(b"ping".to_vec(), Some(b"pong".to_vec()))];
     let config = Config { answers, ..Config::new(Transport::WebSocket) };
-    check_bytes(&config, b"\x81\x02pi\x81\x00\x88\x00", &["data pi", "end", "end", "Closed { code: None }"]);
+    check_bytes(
+        &config,
+        b"\x81\x02pi\x81\x00\x88\x00",
+        &["data pi", "end", "end", "Closed { code: None, reason: \"\" }"],
+    );
 }

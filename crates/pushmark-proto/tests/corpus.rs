@@ -1,4 +1,4 @@
-//! Every fuzz corpus through the functions that the fuzz targets call: a crash found once stays found.
+//! Runs every fuzz corpus through the functions of the fuzz targets, as a regression test.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn every_corpus_is_heard_the_same_whole_and_in_pieces() {
             .collect();
         assert!(!inputs.is_empty(), "{target} has no seeds");
         for path in inputs {
-            // The name is all a failure inside `run` does not say.
+            // A failure inside `run` does not print the name.
             println!("{}", path.display());
             run(&fs::read(&path).expect("a seed can be read"));
         }

@@ -1,10 +1,10 @@
-//! HTTP/1.1 heads and bodies, each case whole, in pieces, and with bytes of the next message after it.
+//! HTTP/1.1 heads and bodies. Each case runs whole, in pieces, and with bytes of the next message after it.
 
 use pushmark_proto::Failure;
 use pushmark_proto::fuzzing::{Pull, agree, machines};
 use pushmark_proto::http1::{BodyLength, RequestHead, ResponseHead, write};
 
-/// A message that ends by itself: what follows it must be left alone.
+/// Checks a message that ends by itself. Following bytes must be left.
 fn check<P: Pull>(machine: impl Fn() -> P, input: &[u8], expected: &[&str]) {
     let alone = agree(input, &machine);
     assert_eq!(alone.lines(), expected, "of {}", input.escape_ascii());
@@ -22,17 +22,17 @@ fn check_response(input: &str, expected: &[&str]) {
 #[test]
 fn chunked_bodies_are_read_as_rfc_9112_says() {
     for (input, expected) in [
-        // The plainest one.
+        // The simplest one.
         ("3\r\nabc\r\n0\r\n\r\n", &["data abc", "chunk end", "end"][..]),
-        // The end of a chunk is told, the joint between two is no joint of messages.
+        // The end of a chunk is reported. It does not separate messages.
         ("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", &["data a", "chunk end", "data bc", "chunk end", "end"]),
-        // Digits of either case, and zeros in front of them.
+        // Digits of either case, with leading zeros.
         ("00A\r\n0123456789\r\n0\r\n\r\n", &["data 0123456789", "chunk end", "end"]),
         ("00a\r\n0123456789\r\n0\r\n\r\n", &["data 0123456789", "chunk end", "end"]),
-        // Extensions are passed over (RFC 9112 7.1.1), with white space before them or not.
+        // Extensions are skipped (RFC 9112 7.1.1), with or without white space before them.
         ("1;a=b\r\nx\r\n0;last\r\n\r\n", &["data x", "chunk end", "end"]),
         ("1 ; a=\"b;c\"\r\nx\r\n0\r\n\r\n", &["data x", "chunk end", "end"]),
-        // Trailers are passed over too (7.1.2).
+        // Trailers are skipped, too (7.1.2).
         ("0\r\nExpires: never\r\nX: y\r\n\r\n", &["end"]),
         // Content that looks like framing is content.
         ("5\r\n0\r\n\r\n\r\n0\r\n\r\n", &["data 0\\r\\n\\r\\n", "chunk end", "end"]),
@@ -44,25 +44,25 @@ fn chunked_bodies_are_read_as_rfc_9112_says() {
 #[test]
 fn chunked_bodies_that_could_be_read_two_ways_are_refused() {
     for (input, expected) in [
-        // No size at all.
+        // No size.
         ("\r\n", &["failure body"][..]),
-        // A sign, a prefix, a space in front: all have been used to smuggle.
+        // A sign, a prefix, a leading space: all have been used for request smuggling.
         ("+1\r\nx\r\n", &["failure body"]),
         ("0x1\r\nx\r\n", &["failure body"]),
         (" 1\r\nx\r\n", &["failure body"]),
         // More than 64 bits.
         ("10000000000000000\r\n", &["failure body"]),
-        // LF alone ends no line.
+        // LF alone is not a line end.
         ("1\nx\r\n", &["failure body"]),
-        // CR alone neither.
+        // CR alone is not a line end.
         ("1\rx\r\n", &["failure body"]),
-        // White space that leads to no extension.
+        // White space without an extension.
         ("1 1\r\nx\r\n", &["failure body"]),
         // A chunk longer than its size.
         ("1\r\nxy\r\n", &["failure body"]),
         // NUL in an extension.
         ("1;\0\r\nx\r\n", &["failure body"]),
-        // The connection ends before the last chunk: nothing says that this was all.
+        // The connection ends before the last chunk, so the body may be incomplete.
         ("1\r\nx\r\n", &["data x", "chunk end", "failure closed_early"]),
     ] {
         check(machines::chunked, input.as_bytes(), expected);
@@ -81,20 +81,20 @@ fn chunk_lines_and_trailers_are_bounded() {
 fn an_answer_ends_where_its_head_says() {
     for (input, expected) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", &["status 200", "data abc", "end, reusable"][..]),
-        // No body at all, whatever the length says (RFC 9112 6.3, rule 1).
+        // No body, whatever the length (RFC 9112 6.3, rule 1).
         ("HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", &["status 304", "end, reusable"]),
         ("HTTP/1.1 204 No Content\r\n\r\n", &["status 204", "end, reusable"]),
         ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &["status 200", "end, reusable"]),
-        // No reason phrase, which servers do leave out.
+        // No reason phrase, which some servers omit.
         ("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", &["status 200", "end, reusable"]),
-        // 1xx come before the answer, any number of them.
+        // Any number of 1xx responses may precede the final one.
         (
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
             &["status 204", "end, reusable"],
         ),
         // The server wants the connection closed.
         ("HTTP/1.1 204 No\r\nConnection: foo, Close\r\n\r\n", &["status 204", "end"]),
-        // HTTP/1.0 closes unless it says otherwise.
+        // HTTP/1.0 closes by default.
         ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", &["status 200", "data x", "end"]),
         (
             "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx",
@@ -105,7 +105,7 @@ fn an_answer_ends_where_its_head_says() {
             "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\nContent-Length: 1\r\n\r\nx",
             &["status 200", "data x", "end, reusable"],
         ),
-        // Both lengths: the chunks win, and the connection is not trusted again.
+        // Both lengths: the chunks are used, and the connection is not reused.
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
             &["status 200", "data x", "end"],

@@ -1,4 +1,4 @@
-//! Values found in JSON as it passes: RFC 6901's own examples, and texts made to mislead.
+//! Values found in streamed JSON: RFC 6901's own examples, and misleading texts.
 
 use pushmark_proto::json_pointer::{Scan, TEXT_MAX};
 
@@ -20,11 +20,11 @@ fn values_are_found() {
         // The whole text.
         ("", "17", Some("17")),
         ("", "\"x\"", Some("x")),
-        // Deeper, and in arrays.
+        // Nested, and in arrays.
         ("/a/b/c", r#"{"a":{"x":{"c":1},"b":{"c":2}}}"#, Some("2")),
         ("/0", "[5]", Some("5")),
         ("/2/at", r#"[{"at":0},[{"at":1},2],{"no":[],"at":3}]"#, Some("3")),
-        // A key in another object, or in a string, is another key.
+        // A key in another object or in a string does not match.
         ("/cursor", r#"{"x":{"cursor":1},"y":"\"cursor\":2","cursor":3}"#, Some("3")),
         // Brackets in strings do not count.
         ("/b", r#"{"a":"}]{[\\","b":1}"#, Some("1")),
@@ -37,7 +37,7 @@ fn values_are_found() {
         ("/", r#"{"":0}"#, Some("0")),
         ("/t", r#"{"t":true}"#, Some("true")),
         ("/t", r#"{"t":"null"}"#, Some("null")),
-        // Nothing there, or nothing that could be a cursor.
+        // No value, or one that cannot be a cursor.
         ("/cursor", r#"{"other":1}"#, None),
         ("/cursor", r#"{"cursor":null}"#, None),
         ("/cursor", r#"{"cursor":{"x":1}}"#, None),
@@ -47,7 +47,7 @@ fn values_are_found() {
         ("/0", "[]", None),
         ("/x", "[1]", None),
         ("/cursor", "", None),
-        // Cut off in the value: half a cursor would be a wrong one.
+        // Cut off within the value: a partial cursor would be wrong.
         ("/cursor", r#"{"cursor":"a1"#, None),
     ] {
         assert_eq!(find(pointer, text).as_deref(), expected, "{pointer} in {text}");

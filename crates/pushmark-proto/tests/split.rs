@@ -1,7 +1,7 @@
-//! Any split of a byte stream gives the same events: streams drawn at random, cut at random.
+//! Any split of a byte stream produces the same events, for random streams with random splits.
 //!
-//! The tables cut evenly; here the cuts fall anywhere, and the streams are ones that no author
-//! thought of: valid ones from the encoders, and valid ones with a byte changed.
+//! The tables split evenly. Here the splits are arbitrary, and the streams are valid output of the encoders,
+//! or such output with a changed byte.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,12 +11,12 @@ use pushmark_proto::http1::write;
 use pushmark_proto::sse::encode as sse;
 use pushmark_proto::websocket::{Opcode, Role, encode};
 
-/// Where to cut, as shares of the whole.
+/// Split positions, as shares of the whole.
 fn cuts() -> impl Strategy<Value = Vec<prop::sample::Index>> {
     vec(any::<prop::sample::Index>(), 0..12)
 }
 
-/// A place and a value, for streams with one byte changed.
+/// A position and a value, for streams with one changed byte.
 fn flaw() -> impl Strategy<Value = Option<(prop::sample::Index, u8)>> {
     prop::option::weighted(0.3, any::<(prop::sample::Index, u8)>())
 }
@@ -42,7 +42,7 @@ fn check<P: Pull>(
     Ok(())
 }
 
-/// Text with every line end and the bytes that steer an event stream.
+/// Text with every kind of line end and the bytes that control an event stream.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     vec(prop::sample::select(b"ab: \n\r\0\xef\xbb\xbf\xe2\x82\xac".to_vec()), 0..40)
 }
@@ -59,7 +59,7 @@ fn event_stream() -> impl Strategy<Value = Vec<u8>> {
     vec(part, 0..8).prop_map(|parts| parts.concat())
 }
 
-/// Bytes as the content of chunks of drawn sizes.
+/// Bytes as the content of chunks of random sizes.
 fn chunked(content: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     (content, vec(1usize..20, 1..4)).prop_map(|(content, sizes)| {
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Event streams: the vectors of web-platform-tests' eventsource suite, and ours, as data.
+//! Event streams: the vectors of web-platform-tests' eventsource suite, and our own, as data.
 
 use pushmark_proto::fuzzing::{agree, machines};
 use pushmark_proto::sse::encode;
@@ -13,30 +13,30 @@ fn streams_are_read_as_the_standard_says() {
         ("data: a\n\n", &["data a", "end"][..]),
         // The example of WHATWG HTML 9.2.6: YHOO.
         ("data: YHOO\ndata: +2\ndata: 10\n\n", &["data YHOO\\n+2\\n10", "end"]),
-        // Its second: comment, id, empty id, and a space too many.
+        // Its second example: comment, id, empty id, and an extra space.
         (
             ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
             &["comment", "data first event", "end", "data second event", "end", "data  third event", "end"],
         ),
-        // Its third: empty data dispatches, and the last block is discarded.
+        // Its third example: empty data dispatches, and the last block is discarded.
         ("data\n\ndata\ndata\n\ndata:", &["end", "data \\n", "end"]),
-        // Its fourth: one space after the colon is dropped, or none is there.
+        // Its fourth example: one space after the colon is dropped, if there is one.
         ("data:test\n\ndata: test\n\n", &["data test", "end", "data test", "end"]),
         // One space only.
         ("data:   a\n\n", &["data   a", "end"]),
         // A tab is not a space.
         ("data:\ta\n\n", &["data \\ta", "end"]),
-        // Line ends of all three sorts, mixed (format-newlines).
+        // All three kinds of line ends, mixed (format-newlines).
         ("data:test\r\ndata\ndata:test\r\n\r\n", &["data test\\n\\ntest", "end"]),
         ("data:a\r\rdata:b\n\ndata:c\r\n\r\n", &["data a", "end", "data b", "end", "data c", "end"]),
         // LF CR are two line ends: the second is a blank line.
         ("data:a\n\rdata:b\n\r", &["data a", "end", "data b", "end"]),
         // Blank lines without data dispatch nothing.
         ("\n\r\n\r\n\n", &[]),
-        // A BOM is dropped (format-bom); a second belongs to a field nobody knows (format-bom-2).
+        // A BOM is dropped (format-bom). A second one belongs to an unknown field (format-bom-2).
         ("\u{feff}data:1\n\n", &["data 1", "end"]),
         ("\u{feff}\u{feff}data:1\n\ndata:2\n\n", &["data 2", "end"]),
-        // A BOM later in the stream neither.
+        // A later BOM is not dropped either.
         ("data:1\n\n\u{feff}data:2\n\ndata:3\n\n", &["data 1", "end", "data 3", "end"]),
         // Comments (format-comments), even with a NUL or a field in them.
         (
@@ -64,19 +64,19 @@ fn streams_are_read_as_the_standard_says() {
         ),
         // A field without a colon (format-field-data).
         ("data:\n\ndata\ndata\n\ndata:test\n\n", &["end", "data \\n", "end", "data test", "end"]),
-        // Types are told; an empty one is none (format-field-event, -empty).
+        // Types are reported. An empty one is not (format-field-event, -empty).
         ("event:test\ndata:x\n\ndata:x\n\n", &["name test", "data x", "end", "data x", "end"]),
         ("event: \ndata:data\n\n", &["data data", "end"]),
-        // Bytes are bytes, valid UTF-8 or not.
+        // Bytes pass unchanged, whether valid UTF-8 or not.
         ("data:ok…\n\n", &["data ok\\xe2\\x80\\xa6", "end"]),
         // NUL in data stays (format-null-character).
         ("data:\0\n\n\n\n", &["data \\x00", "end"]),
         // A colon in a value is part of it.
         ("data:a:b\n\n", &["data a:b", "end"]),
-        // An event whose blank line never comes is discarded: no `end`.
+        // An event without its blank line is discarded: no `end`.
         ("data:whole\n\ndata:half\n", &["data whole", "end", "data half"]),
     ] {
-        // Ids are checked below; here they would stand in every line.
+        // Ids are checked below. Here they would be in every result.
         let transcript = agree(input.as_bytes(), machines::sse);
         let lines: Vec<_> = transcript.lines().into_iter().filter(|l| !l.starts_with("last id")).collect();
         assert_eq!(lines, expected, "of {input:?}");
@@ -100,9 +100,9 @@ fn retry_takes_digits_and_nothing_else() {
         ("retry:1 0\n", &[]),
         ("retry\n", &[]),
         ("retry:\n", &[]),
-        // Far beyond any pause: the largest there is.
+        // Far beyond any pause: the largest value.
         ("retry:99999999999999999999999\n", &["retry 18446744073709551615"]),
-        // A bogus one does not spoil the next.
+        // An invalid one does not affect the next.
         ("retry:bogus\nretry:5\n", &["retry 5"]),
     ] {
         check(input.as_bytes(), expected);
@@ -113,17 +113,17 @@ fn retry_takes_digits_and_nothing_else() {
 fn ids_count_from_their_blank_line() {
     for (input, expected) in [
         ("id: 7\ndata:x\n\n", &["data x", "end", "last id 7"][..]),
-        // Without data too.
+        // The same without data.
         ("id: 7\n\n", &["last id 7"]),
-        // It stays until another comes.
+        // It applies until the next id.
         ("id:7\ndata:x\n\ndata:y\n\n", &["data x", "end", "data y", "end", "last id 7"]),
         // The last of two in one event.
         ("id:7\nid:8\n\n", &["last id 8"]),
-        // A NUL in it: as if it were not there (format-field-id-null).
+        // An id with a NUL is ignored (format-field-id-null).
         ("id:7\nid:8\0\n\n", &["last id 7"]),
-        // Of a discarded event it does not count: what was not heard must be sent again.
+        // The id of a discarded event does not count: that event must be sent again.
         ("id:7\n\nid:8\ndata:x\n", &["data x", "last id 7"]),
-        // An empty one clears.
+        // An empty id clears it.
         ("id:7\n\nid\n\n", &[]),
         ("id: …\n\n", &["last id …"]),
     ] {

@@ -38,19 +38,19 @@ fn the_examples_of_section_5_7() {
 #[test]
 fn messages_are_told_from_frames() {
     for (input, expected) in [
-        // A control frame may stand inside a message (5.4).
+        // A control frame may be inside a message (5.4).
         (&b"\x01\x03Hel\x89\x01!\x80\x02lo"[..], &["data Hel", "ping !", "data lo", "text"][..]),
         // Empty messages and empty frames are legal.
         (b"\x81\x00", &["text"]),
         (b"\x01\x00\x00\x00\x80\x00", &["text"]),
         (b"\x01\x01a\x00\x00\x80\x01b", &["data ab", "text"]),
-        // A character may be cut between frames (8.1), though not at the end of the message.
+        // A character may be split between frames (8.1), but not at the end of the message.
         (b"\x01\x01\xe2\x80\x02\x82\xac", &["data \\xe2\\x82\\xac", "text"]),
-        // A message that has not ended tells nothing of its end.
+        // A message that has not ended reports no end.
         (b"\x01\x01a", &["data a"]),
-        // Binary is not looked at.
+        // Binary messages are not checked.
         (b"\x82\x01\xff", &["data \\xff", "binary"]),
-        // Nothing counts after a Close.
+        // Input after a Close is ignored.
         (b"\x88\x00\x81\x01a", &["close None \"\""]),
         (b"\x88\x05\x03\xe8bye", &["close Some(1000) \"bye\""]),
     ] {
@@ -61,7 +61,7 @@ fn messages_are_told_from_frames() {
 #[test]
 fn broken_rules_fail_the_connection() {
     for (input, kind) in [
-        // Reserved bits without an extension, each of them (5.2).
+        // Each reserved bit without an extension (5.2).
         (&b"\xc1\x00"[..], "frame"),
         (b"\xa1\x00", "frame"),
         (b"\x91\x00", "frame"),
@@ -76,13 +76,13 @@ fn broken_rules_fail_the_connection() {
         // Fragments in order (5.4).
         (b"\x80\x00", "frame"),
         (b"\x01\x01a\x81\x01b", "frame"),
-        // Lengths in their shortest form, and not beyond 63 bits.
+        // Lengths must have their shortest form, and at most 63 bits.
         (b"\x82\x7e\x00\x7d", "frame"),
         (b"\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xff", "frame"),
         (b"\x82\x7f\x80\x00\x00\x00\x00\x00\x00\x00", "frame"),
-        // Beyond our own bound, told from the length alone.
+        // Beyond our own limit, detected from the length alone.
         (b"\x82\x7f\x00\x00\x00\x00\x00\x10\x00\x01", "message_too_large"),
-        // Text that is not UTF-8: at once, without waiting for the end.
+        // Text that is not UTF-8 fails at once, without waiting for the end.
         (b"\x81\x7e\xff\xff\xff", "utf8"),
         // An overlong form, a surrogate, beyond U+10FFFF.
         (b"\x81\x02\xc0\xaf", "utf8"),
@@ -90,9 +90,9 @@ fn broken_rules_fail_the_connection() {
         (b"\x81\x04\xf4\x90\x80\x80", "utf8"),
         // A character cut by the end of the message.
         (b"\x81\x02\xe2\x82", "utf8"),
-        // A fragment that can no longer become a character.
+        // A fragment that cannot be completed to a character.
         (b"\x01\x01\xe2\x00\x01\x28", "utf8"),
-        // Close: half a code, codes that may not be sent, a reason that is not UTF-8.
+        // Close: half a code, forbidden codes, a reason that is not UTF-8.
         (b"\x88\x01\x03", "frame"),
         (b"\x88\x02\x03\xed", "frame"),
         (b"\x88\x02\x03\xee", "frame"),
@@ -112,7 +112,7 @@ fn broken_rules_fail_the_connection() {
 fn a_fragmented_message_is_bounded_as_a_whole() {
     let half = [&b"\x02\x7f\x00\x00\x00\x00\x00\x08\x00\x01"[..], &vec![0; 0x8_0001]].concat();
     let more = [&half[..], b"\x00\x7f\x00\x00\x00\x00\x00\x08\x00\x01"].concat();
-    // In pieces of one byte this would take long, so it is run whole.
+    // In pieces of one byte this would take long, so it runs whole.
     let whole = pushmark_proto::fuzzing::replay([&more[..]], machines::websocket(Role::Client));
     assert_eq!(whole.failure, Some("message_too_large"));
 }

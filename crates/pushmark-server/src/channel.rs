@@ -1,5 +1,5 @@
-//! What one thread knows of each channel: its own subscribers, the latest message, and the
-//! recent ones for those who ask with a cursor.
+//! The channels as one thread sees them: its own subscribers, the latest message, and recent messages for
+//! requests with a cursor.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,15 +10,24 @@ use pushmark_model::stamp::Stamp;
 use crate::hub::{Full, Hub, raise};
 use crate::publication::Publication;
 
-/// Payload bytes that all histories of one thread may hold; the oldest of any channel give way.
+/// The most payload bytes in all histories of one thread. Beyond it the oldest of any channel are dropped.
 const HISTORY_BYTES_MAX: usize = 64 << 20;
 
-/// A connection's place in a channel's list.
+/// The most payload bytes in the latest messages of all channels of one thread. At this bound the older half
+/// is dropped, and a poll for such a channel finds no state. A server of 65,536 channels with 1 KiB each
+/// keeps all of them.
+const LATEST_BYTES_MAX: usize = 64 << 20;
+
+/// The most subscriptions of one thread, over all channels, 24 bytes each. Beyond it they are refused. It
+/// allows a crowd of 262,144 with 16 channels each.
+const SUBSCRIPTIONS_MAX: usize = 1 << 22;
+
+/// A subscription in a channel's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subscriber {
     /// The connection.
     pub(crate) token: u64,
-    /// Which of the connection's subscriptions this is.
+    /// The number of this subscription in its connection.
     pub(crate) nth: u32,
 }
 
@@ -27,21 +36,23 @@ pub(crate) struct Subscriber {
 pub(crate) struct Channel {
     /// Its name.
     pub(crate) name: Arc<str>,
-    /// Who hears the next publication, in no particular order.
+    /// The subscribers of the next publication, in no particular order.
     pub(crate) subscribers: Vec<Subscriber>,
-    /// The newest message.
+    /// The newest message, unless the bound on all latest messages dropped it.
     pub(crate) latest: Option<Arc<Publication>>,
-    /// The stamp of the highest sequence its present publisher has sent.
+    /// The newest cursor; 0 before there is one.
+    newest: u64,
+    /// The stamp with the highest sequence of the present publisher.
     pub(crate) last: Option<Stamp>,
-    /// Long polls between two requests: with a cursor, they miss nothing.
+    /// Long polls between two requests that use a cursor and miss nothing.
     pub(crate) in_flight: u64,
-    /// Long polls between two requests without a cursor: they miss what is published now.
+    /// Long polls between two requests without a cursor. They miss messages published now.
     pub(crate) deaf: u64,
     everywhere: Arc<AtomicU64>,
     requests: Arc<AtomicU64>,
-    /// `None` until somebody comes who could ask for it.
+    /// `None` until a client that can request it subscribes.
     history: Option<VecDeque<Arc<Publication>>>,
-    /// The newest cursor the history has lost.
+    /// The newest cursor that the history has dropped.
     forgotten: u64,
 }
 
@@ -51,15 +62,18 @@ pub(crate) struct Channels {
     list: Vec<Option<Channel>>,
     ids: HashMap<Arc<str>, u32>,
     history_max: usize,
-    /// Every remembered message in the order of its coming, as (channel, cursor).
+    /// The messages added to histories, in order of arrival, as (channel, cursor). Some entries are stale.
     remembered: VecDeque<(u32, u64)>,
-    /// Messages that histories hold now, and their bytes.
+    /// The number of messages in histories, and their bytes.
     remembered_live: usize,
     remembered_bytes: usize,
+    /// Bytes of all latest messages.
+    latest_bytes: usize,
+    subscriptions: usize,
 }
 
 impl Channels {
-    /// No channels; each will remember up to `history_max` messages.
+    /// Makes an empty table. Each channel keeps up to `history_max` messages.
     pub(crate) fn new(history_max: usize) -> Channels {
         Channels {
             list: Vec::new(),
@@ -68,10 +82,17 @@ impl Channels {
             remembered: VecDeque::new(),
             remembered_live: 0,
             remembered_bytes: 0,
+            latest_bytes: 0,
+            subscriptions: 0,
         }
     }
 
-    /// The number of the channel of that name.
+    /// Returns whether this number of further subscriptions is within the bound.
+    pub(crate) fn has_room_for(&self, subscriptions: usize) -> bool {
+        self.subscriptions + subscriptions <= SUBSCRIPTIONS_MAX
+    }
+
+    /// Returns the number of the channel of this name.
     pub(crate) fn id(&mut self, name: &str, hub: &Hub) -> Result<u32, Full> {
         if let Some(&id) = self.ids.get(name) {
             return Ok(id);
@@ -92,58 +113,77 @@ impl Channels {
         Ok(id)
     }
 
-    /// The number of the channel of that name, where this thread was asked for it before.
+    /// Returns the number of the channel of this name, if this thread has looked it up before.
     pub(crate) fn known(&self, name: &str) -> Option<u32> {
         self.ids.get(name).copied()
     }
 
-    /// A channel that [`Channels::id`] or [`Channels::apply`] has seen.
+    /// Returns a channel that [`Channels::id`] or [`Channels::apply`] has seen.
     pub(crate) fn at(&mut self, id: u32) -> &mut Channel {
         let index = id as usize;
         if self.list.len() <= index {
             self.list.resize_with(index + 1, || None);
         }
-        // Published by another thread and not yet asked for here: the name comes with a message.
+        // The channel was published by another thread and not yet looked up here. The message carries the
+        // name.
         self.list[index].get_or_insert_with(|| Channel::new(Arc::from("")))
     }
 
-    /// Adds a subscriber; gives its position.
+    /// Adds a subscriber. Returns its position.
     pub(crate) fn subscribe(&mut self, id: u32, subscriber: Subscriber) -> u32 {
         let channel = self.at(id);
         channel.everywhere.fetch_add(1, Relaxed);
         channel.subscribers.push(subscriber);
-        (channel.subscribers.len() - 1) as u32
+        let position = (channel.subscribers.len() - 1) as u32;
+        self.subscriptions += 1;
+        position
     }
 
-    /// Removes the subscriber at a position. Gives the one who stands there now, if another does.
+    /// Counts the start or end of a pattern subscription together with those to channels.
+    pub(crate) fn count_pattern(&mut self, joined: bool) {
+        if joined { self.subscriptions += 1 } else { self.subscriptions -= 1 }
+    }
+
+    /// Removes the subscriber at a position. Returns the subscriber that moved to this position, if any.
     pub(crate) fn unsubscribe(&mut self, id: u32, position: u32) -> Option<Subscriber> {
+        self.subscriptions -= 1;
         let channel = self.at(id);
         channel.everywhere.fetch_sub(1, Relaxed);
         channel.subscribers.swap_remove(position as usize);
         if channel.subscribers.is_empty() {
-            channel.subscribers = Vec::new(); // a crowd that left takes its memory along
+            channel.subscribers = Vec::new(); // frees the memory of a crowd that left
         }
         channel.subscribers.get(position as usize).copied()
     }
 
-    /// Begins to remember messages: someone subscribed who may resume with a cursor.
+    /// Starts a history, because a client that may resume with a cursor subscribed.
     pub(crate) fn remember(&mut self, id: u32) {
         let channel = self.at(id);
         if channel.history.is_none() {
-            channel.forgotten = channel.latest.as_ref().map_or(0, |latest| latest.cursor);
+            channel.forgotten = channel.newest;
             channel.history = Some(VecDeque::new());
         }
     }
 
-    /// Takes note of a publication, after it went to those who were subscribed.
-    pub(crate) fn apply(&mut self, publication: &Arc<Publication>) {
+    /// Records a publication after its delivery to the subscribers. Returns how many latest messages were
+    /// dropped for it.
+    pub(crate) fn apply(&mut self, publication: &Arc<Publication>) -> u64 {
         let history_max = self.history_max;
         let channel = self.at(publication.channel);
         raise(&mut channel.last, publication.stamp);
         if channel.name.is_empty() {
             channel.name = publication.name.clone();
         }
-        channel.latest = Some(publication.clone());
+        channel.newest = publication.cursor;
+        let before = channel.latest.replace(publication.clone());
+        self.latest_bytes += publication.payload.len();
+        self.latest_bytes -= before.map_or(0, |before| before.payload.len());
+        self.remember_one(publication, history_max);
+        if self.latest_bytes > LATEST_BYTES_MAX { self.forget_states() } else { 0 }
+    }
+
+    fn remember_one(&mut self, publication: &Arc<Publication>, history_max: usize) {
+        let channel = self.at(publication.channel);
         let Some(history) = &mut channel.history else { return };
         history.push_back(publication.clone());
         let dropped = if history.len() > history_max { history.pop_front() } else { None };
@@ -157,7 +197,8 @@ impl Channels {
         self.forget_beyond(HISTORY_BYTES_MAX);
     }
 
-    /// Messages of these channels newer than `cursor`, oldest first; whether some are lost.
+    /// Finds the messages of these channels newer than `cursor`, oldest first. Returns whether some were
+    /// dropped.
     pub(crate) fn newer(&mut self, ids: &[u32], cursor: u64, found: &mut Vec<Arc<Publication>>) -> bool {
         let mut lost = false;
         for &id in ids {
@@ -171,12 +212,28 @@ impl Channels {
         lost
     }
 
+    /// Drops the oldest latest messages until half of the bound is left. Returns their number.
+    fn forget_states(&mut self) -> u64 {
+        let latest = self.list.iter_mut().flatten().filter(|channel| channel.latest.is_some());
+        let mut channels: Vec<&mut Channel> = latest.collect();
+        channels.sort_unstable_by_key(|channel| channel.newest);
+        let mut forgotten = 0;
+        for channel in channels {
+            if self.latest_bytes <= LATEST_BYTES_MAX / 2 {
+                break;
+            }
+            self.latest_bytes -= channel.latest.take().map_or(0, |latest| latest.payload.len());
+            forgotten += 1;
+        }
+        forgotten
+    }
+
     fn forget_beyond(&mut self, bytes_max: usize) {
         while self.remembered_bytes > bytes_max {
             let Some((id, cursor)) = self.remembered.pop_front() else { return };
             let channel = self.at(id);
             let Some(history) = &mut channel.history else { continue };
-            // Channels drop from their own front too; such an entry is stale and passed over.
+            // Channels also drop from their own front. Such an entry is stale and skipped.
             if history.front().is_some_and(|oldest| oldest.cursor == cursor) {
                 let oldest = history.pop_front().expect("it has a front");
                 channel.forgotten = cursor;
@@ -184,7 +241,8 @@ impl Channels {
                 self.remembered_live -= 1;
             }
         }
-        // Half of the entries stale: sweep, so that the list stays within twice what lives.
+        // Removes stale entries when they are about half, so that the list stays within twice the live
+        // entries.
         if self.remembered.len() > 2 * self.remembered_live + 1024 {
             let list = &self.list;
             self.remembered.retain(|&(id, cursor)| {
@@ -195,12 +253,12 @@ impl Channels {
 }
 
 impl Channel {
-    /// Subscriptions now, over all threads.
+    /// Returns the present number of subscriptions, over all threads.
     pub(crate) fn subscribers_everywhere(&self) -> u64 {
         self.everywhere.load(Relaxed)
     }
 
-    /// Instrumented requests registered now, over all threads.
+    /// Returns the counter of registered instrumented requests, over all threads.
     pub(crate) fn requests(&self) -> &AtomicU64 {
         &self.requests
     }
@@ -210,6 +268,7 @@ impl Channel {
             name,
             subscribers: Vec::new(),
             latest: None,
+            newest: 0,
             last: None,
             in_flight: 0,
             deaf: 0,
@@ -242,7 +301,9 @@ mod tests {
         let mut channels = Channels::new(3);
         channels.apply(&message(0, 1, 8)); // before anyone asked
         channels.remember(0);
-        (2..=6).for_each(|cursor| channels.apply(&message(0, cursor, 8)));
+        (2..=6).for_each(|cursor| {
+            channels.apply(&message(0, cursor, 8));
+        });
         assert_eq!(newer(&mut channels, &[0], 3), (vec![4, 5, 6], false));
         assert_eq!(newer(&mut channels, &[0], 2), (vec![4, 5, 6], true));
         assert_eq!(newer(&mut channels, &[0], 6), (vec![], false));
@@ -253,7 +314,9 @@ mod tests {
         let mut channels = Channels::new(4);
         [0, 1].into_iter().for_each(|id| channels.remember(id));
         channels.apply(&message(0, 1, 8));
-        (2..=50_000).for_each(|cursor| channels.apply(&message(1, cursor, 8)));
+        (2..=50_000).for_each(|cursor| {
+            channels.apply(&message(1, cursor, 8));
+        });
         assert_eq!((channels.remembered_live, channels.remembered_bytes), (5, 40));
         assert!(channels.remembered.len() <= 2 * 5 + 1024);
         assert_eq!(newer(&mut channels, &[0], 0), (vec![1], false));
@@ -263,7 +326,9 @@ mod tests {
     fn several_channels_come_in_the_order_of_publication() {
         let mut channels = Channels::new(8);
         [0, 1].into_iter().for_each(|id| channels.remember(id));
-        (1..=6).for_each(|cursor| channels.apply(&message(cursor as u32 % 2, cursor, 8)));
+        (1..=6).for_each(|cursor| {
+            channels.apply(&message(cursor as u32 % 2, cursor, 8));
+        });
         assert_eq!(newer(&mut channels, &[0, 1], 2), (vec![3, 4, 5, 6], false));
     }
 
@@ -271,10 +336,28 @@ mod tests {
     fn all_histories_together_are_bounded_in_bytes() {
         let mut channels = Channels::new(256);
         [0, 1].into_iter().for_each(|id| channels.remember(id));
-        (1..=200).for_each(|cursor| channels.apply(&message(cursor as u32 % 2, cursor, 1 << 20)));
+        (1..=200).for_each(|cursor| {
+            channels.apply(&message(cursor as u32 % 2, cursor, 1 << 20));
+        });
         assert!(channels.remembered_bytes <= HISTORY_BYTES_MAX);
         assert_eq!(newer(&mut channels, &[0, 1], 136), ((137..=200).collect(), false));
         assert!(newer(&mut channels, &[0, 1], 100).1);
+    }
+
+    #[test]
+    fn all_states_together_are_bounded_in_bytes() {
+        let mut channels = Channels::new(1);
+        let forgotten: u64 =
+            (0..200).map(|id| channels.apply(&message(id, 1 + u64::from(id), 1 << 20))).sum();
+        let known = |channels: &mut Channels, id| channels.at(id).latest.is_some();
+        assert!(channels.latest_bytes <= LATEST_BYTES_MAX);
+        assert_eq!(forgotten as usize, 200 - (channels.latest_bytes >> 20));
+        assert!(!known(&mut channels, 0) && known(&mut channels, 199), "the oldest gave way");
+        // A request for newer messages still learns that something was dropped.
+        channels.remember(0);
+        assert_eq!(newer(&mut channels, &[0], 0), (vec![], true));
+        channels.apply(&message(199, 201, 8));
+        assert_eq!(channels.latest_bytes & 0xFFFFF, 8, "a state takes the place of the one before");
     }
 
     #[test]

@@ -1,112 +1,131 @@
-//! One connection: its socket, where its conversation stands, and what it owes and is owed.
+//! One connection: its socket, the state of its conversation, and pending messages.
 //!
-//! Idle, it owns no buffer: what is half read or not yet written is kept only while it is.
+//! While idle, it owns no buffer. Partial input and unwritten output are kept only while they exist.
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use pushmark_net::{Interest, Link, Nanos};
-use pushmark_proto::http1::BodyDecoder;
+use pushmark_proto::http1::{BodyDecoder, HEAD_MAX};
 use pushmark_proto::websocket;
 
+use crate::frame::Frame;
 use crate::framing::Framing;
+use crate::kept::Kept;
 use crate::ledger::Ledger;
 use crate::options::QueuePolicy;
 use crate::outbox::{Outbox, Overflow, Piece};
 use crate::publication::Publication;
 use crate::request::Intent;
+use crate::shard::AnswerCache;
+use crate::stats::Counter;
+
+/// The most bytes of answers that wait for a client that does not read them. Beyond it, nothing more is read
+/// from the client. The answer that exceeds the bound is kept whole. The bound is one read's worth, so a
+/// client that reads its answers is never stopped.
+const SAID_MAX: usize = 64 * 1024;
+
+/// The most bytes of an answer that are written at once. The rest is written when the socket has its turn, so
+/// that a thousand long answers delay no other client.
+const SAID_AT_ONCE_MAX: usize = 64 * 1024;
 
 /// One peer.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) link: Link,
-    /// Counted from 1 in the order in which connections first asked to subscribe; 0: not yet.
+    /// Its number in the order in which connections first subscribed, from 1; 0: not yet.
     pub(crate) ordinal: u32,
-    pub(crate) talk: Talk,
-    /// Whether `subscriptions` stand in their channels' lists now.
+    pub(crate) talk: Conversation,
+    /// Whether `subscriptions` are in their channels' lists now.
     pub(crate) listed: bool,
     /// A long poll between two requests.
     pub(crate) away: Away,
-    /// To be closed once everything is written.
+    /// To be closed after everything is written.
     pub(crate) closing: bool,
-    /// Marked to be closed at the end of the turn: nothing is read or written any more.
+    /// To be closed at the end of the turn: nothing is read or written any more.
     pub(crate) doomed: bool,
-    /// What the poller watches it for.
+    /// The interest the poller watches it for.
     pub(crate) watched: Interest,
-    /// Channels it hears; of a long poll also between requests.
+    /// Subscribed channels; of a long poll also between requests.
     pub(crate) subscriptions: Box<[Subscription]>,
-    /// Bytes of a request that is not whole yet.
-    pub(crate) inbound: Vec<u8>,
-    /// What could not be written yet.
+    /// Bytes of an incomplete request.
+    pub(crate) inbound: Kept,
+    /// Received requests wait until the client has read the earlier answers.
+    pub(crate) stalled: bool,
+    /// Since when the client has been due to finish something: an incomplete request, or an unread last
+    /// answer; 0: nothing.
+    pub(crate) begun_ns: Nanos,
+    /// Output that could not be written yet.
     pub(crate) outbox: Option<Box<Outbox>>,
-    /// Messages that faults owe it.
+    /// Messages held back by faults.
     pub(crate) debts: Option<Box<Debts>>,
-    /// The earliest timer pending for it; `Nanos::MAX`: none.
+    /// Its earliest pending timer; `Nanos::MAX` if none.
     pub(crate) timer_ns: Nanos,
-    /// When what waits may leave: the next piece of a slow write, or what was collected for a
-    /// batch; 0: nothing waits for its time.
+    /// When waiting output may leave: the next piece of a slow write, or the collected batch; 0: nothing
+    /// waits for its time.
     pub(crate) pace_ns: Nanos,
 }
 
-/// Where a conversation stands.
+/// The state of a conversation.
 #[derive(Debug)]
-pub(crate) enum Talk {
-    /// A request may begin.
+pub(crate) enum Conversation {
+    /// Ready for a request.
     Request,
-    /// The body of a request is under way.
+    /// The body of a request is incomplete.
     Body(Box<Pending>),
     /// A long poll is held.
     Held(Hold),
     /// The connect of this Bayeux session is held.
     Connect(u64),
-    /// It speaks for a Bayeux session of another thread, and goes there at the end of the turn.
+    /// It carries messages for a Bayeux session of another thread, and moves there at the end of the turn.
     Moving(Box<Moving>),
     /// An instrumented request waits for events.
     Registered(Box<Registered>),
-    /// Messages flow until the connection ends.
+    /// Messages are sent until the connection ends.
     Stream,
-    /// Messages flow until the connection ends.
+    /// Messages are sent until the connection ends.
     Sse,
-    /// Messages flow both ways.
+    /// Messages are sent both ways.
     WebSocket(Box<Frames>),
-    /// It is never answered: half-open, by fault.
+    /// It is never answered: half-open, by a fault.
     Mute,
 }
 
-/// A request whose body is not whole yet.
+/// A request with an incomplete body.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) intent: Intent,
     pub(crate) keep_alive: bool,
+    /// The request contains the token that changes require.
+    pub(crate) trusted: bool,
     pub(crate) decoder: BodyDecoder,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Kept,
 }
 
 /// A long poll that waits for a publication.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hold {
-    /// When the request came.
+    /// When the request arrived.
     pub(crate) since_ns: Nanos,
-    /// When it is answered at the latest.
+    /// The deadline for its answer.
     pub(crate) until_ns: Nanos,
     pub(crate) keep_alive: bool,
-    /// It sends cursors, so it misses nothing between two requests.
+    /// The client sends cursors, so it misses nothing between two requests.
     pub(crate) with_cursor: bool,
 }
 
 /// An instrumented request (CONTRACT 7).
 #[derive(Clone, Debug)]
 pub(crate) struct Registered {
-    /// `comet`: events flow until the connection ends. Otherwise the first is the answer.
+    /// `comet`: events are sent until the connection ends. Otherwise the first event is the answer.
     pub(crate) comet: bool,
     pub(crate) keep_alive: bool,
-    /// When it came.
+    /// When it arrived.
     pub(crate) since_ns: Nanos,
-    /// When it is answered at the latest; of a comet request `Nanos::MAX`.
+    /// The deadline for its answer; `Nanos::MAX` for a comet request.
     pub(crate) until_ns: Nanos,
-    /// Requests registered over all channels when it was, itself among them.
+    /// Registered requests over all channels when it was registered, including itself.
     pub(crate) start: u64,
     /// Its document as received, on one line.
     pub(crate) asked: Box<[u8]>,
@@ -117,39 +136,41 @@ pub(crate) struct Registered {
 pub(crate) struct Frames {
     pub(crate) decoder: websocket::Decoder,
     /// The message so far.
-    pub(crate) message: Vec<u8>,
-    /// Its messages are Bayeux messages; `None`: they are a peer's.
+    pub(crate) message: Kept,
+    /// It may publish.
+    pub(crate) trusted: bool,
+    /// Set if its messages are Bayeux messages; `None` if they are a peer's.
     pub(crate) bayeux: Option<BayeuxSocket>,
 }
 
-/// A WebSocket that speaks Bayeux.
+/// A WebSocket with Bayeux.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BayeuxSocket {
-    /// The session whose connect came last.
+    /// The session of the last connect.
     pub(crate) session: Option<u64>,
 }
 
-/// What goes to another thread with a connection.
+/// The data that moves to another thread with a connection.
 #[derive(Debug)]
 pub(crate) struct Moving {
-    /// Where to.
+    /// The destination.
     pub(crate) thread: usize,
-    /// The Bayeux messages that are to be answered there.
+    /// The Bayeux messages to be answered there.
     pub(crate) body: Vec<u8>,
-    /// What carries them.
+    /// Their carrier.
     pub(crate) carried: Carried,
 }
 
-/// What carries Bayeux messages.
+/// The carrier of Bayeux messages.
 #[derive(Debug)]
 pub(crate) enum Carried {
     /// A request, with this cookie.
-    Request { keep_alive: bool, cookie: Option<String> },
+    Request { keep_alive: bool, trusted: bool, cookie: Option<String> },
     /// A WebSocket.
     Socket(Box<Frames>),
 }
 
-/// A channel it hears, and its position in that channel's list.
+/// A subscribed channel, and the position in that channel's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subscription {
     pub(crate) channel: u32,
@@ -161,26 +182,29 @@ pub(crate) struct Subscription {
 pub(crate) enum Away {
     /// It is not a long poll, or a request is here.
     No,
-    /// It will ask for what it misses.
+    /// It will request what it misses.
     InFlight,
-    /// It misses what is published now.
+    /// It misses messages published now.
     Deaf,
 }
 
-/// Messages kept back: by faults, or for a batch.
+/// Messages held back, by faults or for a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Debts {
-    /// Halves of swaps, at most one for each channel; each leaves after the next of its channel.
+    /// First halves of swaps, at most one for each channel. Each leaves after the next message of its
+    /// channel.
     pub(crate) held_back: Vec<Arc<Publication>>,
-    /// Duplicates that a long poll gets in its next answer: twice in one would count once.
+    /// Duplicates for the next answer of a long poll. Two copies in one answer would count once.
     pub(crate) again: Vec<Arc<Publication>>,
-    /// No fault: what a held poll's batch has collected, and whether it is cut short.
+    /// Not a fault: the messages collected for a held poll's batch, and whether each is cut short.
     pub(crate) collected: Vec<(Arc<Publication>, bool)>,
-    /// The header line in which that poll's answer tells what was published before it.
+    /// Their bytes.
+    pub(crate) collected_bytes: usize,
+    /// The header line that acknowledges publications before the batch in that poll's answer.
     pub(crate) acknowledgement: String,
 }
 
-/// What bounds the writing to one subscriber.
+/// Limits of the writing to one subscriber.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) queue_max: usize,
@@ -191,24 +215,24 @@ pub(crate) struct Rules {
     pub(crate) batch_ns: Nanos,
 }
 
-/// Why a connection cannot go on.
+/// Why a connection must end.
 #[derive(Debug)]
-pub(crate) enum Parting {
+pub(crate) enum CloseReason {
     /// It is gone, or broken.
     Lost,
     /// Its queue was full.
     Overflow,
 }
 
-impl From<io::Error> for Parting {
-    fn from(_: io::Error) -> Parting {
-        Parting::Lost
+impl From<io::Error> for CloseReason {
+    fn from(_: io::Error) -> CloseReason {
+        CloseReason::Lost
     }
 }
 
-impl From<Overflow> for Parting {
-    fn from(_: Overflow) -> Parting {
-        Parting::Overflow
+impl From<Overflow> for CloseReason {
+    fn from(_: Overflow) -> CloseReason {
+        CloseReason::Overflow
     }
 }
 
@@ -217,14 +241,16 @@ impl Connection {
         Connection {
             link,
             ordinal: 0,
-            talk: Talk::Request,
+            talk: Conversation::Request,
             listed: false,
             away: Away::No,
             closing: false,
             doomed: false,
             watched: Interest::Read,
             subscriptions: Box::default(),
-            inbound: Vec::new(),
+            inbound: Kept::default(),
+            stalled: false,
+            begun_ns: 0,
             outbox: None,
             debts: None,
             timer_ns: Nanos::MAX,
@@ -232,57 +258,125 @@ impl Connection {
         }
     }
 
-    /// How messages are framed for it now; `None` where none flow, or as answers.
+    /// Returns the present framing of its messages, or `None` if it receives none, or receives them as
+    /// answers.
     pub(crate) fn framing(&self) -> Option<Framing> {
         match &self.talk {
-            Talk::Stream => Some(Framing::Stream),
-            Talk::Sse => Some(Framing::Sse),
-            Talk::WebSocket(frames) if frames.bayeux.is_some() => Some(Framing::EventFrame),
-            Talk::WebSocket(_) => Some(Framing::WebSocket),
+            Conversation::Stream => Some(Framing::Stream),
+            Conversation::Sse => Some(Framing::Sse),
+            Conversation::WebSocket(frames) if frames.bayeux.is_some() => Some(Framing::EventFrame),
+            Conversation::WebSocket(_) => Some(Framing::WebSocket),
             _ => None,
         }
     }
 
-    /// Whether its subscription outlives a message.
+    /// Returns whether its subscription continues after a message.
     pub(crate) fn lasts(&self) -> bool {
         match &self.talk {
-            Talk::Registered(registered) => registered.comet,
+            Conversation::Registered(registered) => registered.comet,
             _ => self.framing().is_some(),
         }
     }
 
-    /// Whether a poll is held that the next message answers.
+    /// Returns whether the next message answers a held poll.
     pub(crate) fn is_held(&self) -> bool {
         match &self.talk {
-            Talk::Held(_) => true,
-            Talk::Registered(registered) => !registered.comet,
+            Conversation::Held(_) => true,
+            Conversation::Registered(registered) => !registered.comet,
             _ => false,
         }
     }
 
-    /// The numbers of the channels it hears.
+    /// Returns the numbers of its channels.
     pub(crate) fn channels(&self) -> Vec<u32> {
         self.subscriptions.iter().map(|subscription| subscription.channel).collect()
     }
 
-    /// Writes a part of the conversation: never dropped, but in order with what waits.
-    pub(crate) fn say(&mut self, bytes: &[u8], ledger: &mut Ledger) -> Result<(), Parting> {
-        let written = if self.outbox.is_none() { self.link.write(bytes)? } else { 0 };
+    /// Returns whether reading is paused: the client does not read its answers, or sends requests ahead of a
+    /// held answer.
+    pub(crate) fn is_full(&self) -> bool {
+        self.inbound.len() >= HEAD_MAX || self.takes_no_answers()
+    }
+
+    /// Returns whether it is watched for input.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self.watched, Interest::Read | Interest::Both)
+    }
+
+    /// Returns whether more answers wait for it than allowed.
+    pub(crate) fn takes_no_answers(&self) -> bool {
+        self.outbox.as_ref().is_some_and(|outbox| outbox.said() >= SAID_MAX)
+    }
+
+    /// Returns whether a request or a message has arrived only in part.
+    pub(crate) fn is_half_told(&self) -> bool {
+        match &self.talk {
+            Conversation::Request => !self.inbound.is_empty() && !self.stalled,
+            Conversation::Body(_) => true,
+            Conversation::WebSocket(frames) => !self.inbound.is_empty() || !frames.message.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Writes a part of the conversation, in order with waiting output. It is never dropped.
+    pub(crate) fn say(
+        &mut self,
+        bytes: &[u8],
+        rules: &Rules,
+        ledger: &mut Ledger,
+    ) -> Result<(), CloseReason> {
+        let written = self.begin_saying(bytes)?;
         if written < bytes.len() {
-            let piece = Piece { bytes: Rc::from(&bytes[written..]), delivery: None };
-            let outbox = self.outbox.get_or_insert_default();
-            outbox.push(piece, 0, usize::MAX, QueuePolicy::DropOldest, ledger)?;
+            let piece = Piece { bytes: Frame::from(&bytes[written..]), delivery: None };
+            self.outbox.get_or_insert_default().push(&piece, 0, rules, ledger)?;
         }
         Ok(())
     }
 
-    /// Writes messages in one call where they fit; what does not fit waits, within `rules`.
+    /// Writes an answer that other connections share: its unwritten rest is shared memory.
+    pub(crate) fn say_shared(
+        &mut self,
+        answer: &mut AnswerCache,
+        rules: &Rules,
+        ledger: &mut Ledger,
+    ) -> Result<(), CloseReason> {
+        let written = self.begin_saying(answer.bytes())?;
+        if written < answer.bytes().len() {
+            let piece = Piece { bytes: answer.frame(), delivery: None };
+            self.outbox.get_or_insert_default().push(&piece, written, rules, ledger)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the first part at once: nothing if output already waits, and not all of a long answer.
+    fn begin_saying(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.outbox {
+            None => self.link.write(&bytes[..bytes.len().min(SAID_AT_ONCE_MAX)]),
+            Some(_) => Ok(0),
+        }
+    }
+
+    /// Answers a ping. While output waits, only the last ping is answered (RFC 6455 5.5.3).
+    pub(crate) fn pong(
+        &mut self,
+        bytes: &[u8],
+        rules: &Rules,
+        ledger: &mut Ledger,
+    ) -> Result<(), CloseReason> {
+        let Some(outbox) = &mut self.outbox else { return self.say(bytes, rules, ledger) };
+        if outbox.pong(Frame::from(bytes)) {
+            ledger.count(Counter::PongsSkipped);
+        }
+        Ok(())
+    }
+
+    /// Writes messages in one call as far as they fit. The rest waits, within `rules`.
     pub(crate) fn send(
         &mut self,
         pieces: &[Piece],
         rules: &Rules,
         ledger: &mut Ledger,
-    ) -> Result<(), Parting> {
+    ) -> Result<(), CloseReason> {
         let (mut whole, mut partly) = (0, 0);
         if self.outbox.is_none() && rules.pace.is_none() {
             let at_ns = ledger.write_begins();
@@ -308,7 +402,7 @@ impl Connection {
         for piece in &pieces[whole..] {
             let outbox = self.outbox.get_or_insert_default();
             let written = std::mem::take(&mut partly);
-            outbox.push(piece.clone(), written, rules.queue_max, rules.queue_policy, ledger)?;
+            outbox.push(piece, written, rules, ledger)?;
         }
         Ok(())
     }
@@ -319,25 +413,25 @@ impl Connection {
         pieces: &[Piece],
         rules: &Rules,
         ledger: &mut Ledger,
-    ) -> Result<(), Parting> {
+    ) -> Result<(), CloseReason> {
         let outbox = self.outbox.get_or_insert_default();
         for piece in pieces {
-            outbox.push(piece.clone(), 0, rules.queue_max, rules.queue_policy, ledger)?;
+            outbox.push(piece, 0, rules, ledger)?;
         }
         Ok(())
     }
 
-    /// Whether a held poll's batch has begun.
+    /// Returns whether a held poll's batch has begun.
     pub(crate) fn has_collected(&self) -> bool {
         self.debts.as_ref().is_some_and(|debts| !debts.collected.is_empty())
     }
 
-    /// Messages that wait.
+    /// Returns the number of waiting messages.
     pub(crate) fn waiting(&self) -> usize {
         self.outbox.as_ref().map_or(0, |outbox| outbox.deliveries())
     }
 
-    /// Writes what waits, at most `bytes_max`.
+    /// Writes waiting output, at most `bytes_max`.
     pub(crate) fn flush(&mut self, bytes_max: usize, ledger: &mut Ledger) -> io::Result<()> {
         let Some(outbox) = &mut self.outbox else { return Ok(()) };
         outbox.flush(&mut self.link, bytes_max, self.ordinal, ledger)?;
@@ -354,7 +448,7 @@ mod tests {
 
     #[test]
     fn an_idle_connection_is_small() {
-        // 15,000 of them are 3 MB; the kernel's share of each is ten times more.
+        // 15,000 connections are 3 MB; the kernel's share of each is ten times more.
         assert!(size_of::<Connection>() <= 208, "{} bytes", size_of::<Connection>());
     }
 }

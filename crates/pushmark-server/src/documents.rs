@@ -3,18 +3,19 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use pushmark_net::Clock;
-use serde_json::{Map, Value, json};
+use pushmark_proto::http1::write;
+use serde_json::{Value, json};
 
 use crate::hub::Accepted;
 use crate::serve::Shared;
 use crate::stats::{self, Counter};
 
-/// Most channels `/stats` lists; the number of all is given beside them.
+/// The most channels that `/stats` lists. It also contains the number of all channels.
 const CHANNELS_LISTED_MAX: usize = 4096;
 
-/// CONTRACT 2.2: the client's time as it said it, and the server's.
+/// CONTRACT 2.2: the client's time as sent, and the server's.
 pub(crate) fn time(client: &str) -> Value {
-    // A number where it is one, so that it comes back as it was sent.
+    // A number stays a number, so that it is returned as it was sent.
     let client = client.parse::<u64>().map_or_else(|_| json!(client), |us| json!(us));
     json!({
         "client": client,
@@ -23,22 +24,37 @@ pub(crate) fn time(client: &str) -> Value {
     })
 }
 
-/// CONTRACT 2.3: everything the server counts.
-pub(crate) fn stats(shared: &Shared) -> Value {
+/// CONTRACT 2.3: all counters, as text. The channels are written directly: there may be thousands, and
+/// frequent requests must not delay other clients.
+pub(crate) fn stats(shared: &Shared) -> Vec<u8> {
+    let (publications, listings, channels_total) = shared.hub.listings(CHANNELS_LISTED_MAX);
+    let rest = counted(shared, publications, channels_total).to_string();
+    let mut out = Vec::with_capacity(rest.len() + 96 * listings.len());
+    out.extend_from_slice(b"{\"channels\":{");
+    for (n, listing) in listings.iter().enumerate() {
+        // A name contains no character that JSON escapes.
+        out.extend_from_slice(if n == 0 { b"\"" } else { b",\"" });
+        out.extend_from_slice(listing.name.as_bytes());
+        out.extend_from_slice(b"\":{\"published\":");
+        write::decimal(&mut out, listing.published);
+        out.extend_from_slice(b",\"last\":");
+        match listing.last {
+            Some(stamp) => write::decimal(&mut out, stamp.sequence),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"subscribers\":");
+        write::decimal(&mut out, listing.subscribers.load(Relaxed));
+        out.push(b'}');
+    }
+    out.extend_from_slice(b"},");
+    out.extend_from_slice(&rest.as_bytes()[1..]);
+    out
+}
+
+/// Returns everything except the channels.
+fn counted(shared: &Shared, publications: u64, channels_total: usize) -> Value {
     let threads = shared.counters.iter().map(|counters| &**counters);
     let sum = |counter| stats::sum(threads.clone(), counter);
-    let (publications, listings, channels_total) = shared.hub.listings(CHANNELS_LISTED_MAX);
-    let channels: Map<String, Value> = listings
-        .iter()
-        .map(|listing| {
-            let facts = json!({
-                "published": listing.published,
-                "last": listing.last.map(|stamp| stamp.sequence),
-                "subscribers": listing.subscribers.load(Relaxed),
-            });
-            (listing.name.to_string(), facts)
-        })
-        .collect();
     let passes = sum(Counter::Passes);
     let buckets: Vec<Value> =
         stats::passes(threads.clone()).map(|(bound_us, n)| json!([bound_us, n])).collect();
@@ -75,7 +91,6 @@ pub(crate) fn stats(shared: &Shared) -> Value {
         "history_gaps": sum(Counter::HistoryGaps),
         "publications": publications,
         "publish_refused": sum(Counter::PublishRefused),
-        "channels": channels,
         "channels_total": channels_total,
         "deliveries": sum(Counter::Deliveries),
         "dropped": sum(Counter::Dropped),
@@ -92,6 +107,19 @@ pub(crate) fn stats(shared: &Shared) -> Value {
                 "buckets": buckets,
             },
         },
+        "bounds": {
+            "host_refused": sum(Counter::HostRefused),
+            "origin_refused": sum(Counter::OriginRefused),
+            "token_refused": sum(Counter::TokenRefused),
+            "stalls": sum(Counter::Stalls),
+            "pongs_skipped": sum(Counter::PongsSkipped),
+            "too_slow": sum(Counter::TooSlow),
+            "untaken": sum(Counter::Untaken),
+            "kept_full": sum(Counter::KeptFull),
+            "queues_full": sum(Counter::QueuesFull),
+            "states_forgotten": sum(Counter::StatesForgotten),
+            "subscriptions_refused": sum(Counter::SubscriptionsRefused),
+        },
         "faults": {
             "refused": sum(Counter::Refused),
             "half_open": sum(Counter::HalfOpen),
@@ -100,7 +128,7 @@ pub(crate) fn stats(shared: &Shared) -> Value {
     })
 }
 
-/// CONTRACT 4.2: what a publisher is told.
+/// CONTRACT 4.2: the answer to a publisher.
 pub(crate) fn published(channel: &str, accepted: Accepted) -> Value {
     json!({
         "channel": channel,
@@ -109,7 +137,7 @@ pub(crate) fn published(channel: &str, accepted: Accepted) -> Value {
     })
 }
 
-/// CONTRACT 6.3: a long poll that heard nothing.
+/// CONTRACT 6.3: a long poll whose hold elapsed without a message.
 pub(crate) fn timed_out(hold_ms: u64, held_us: u64) -> Value {
     json!({ "timeout": true, "hold_ms": hold_ms, "held_us": held_us })
 }

@@ -1,13 +1,14 @@
-//! All named emitters of a server: set, changed, cleared, and asked what is due.
+//! All named emitters of a server.
 //!
-//! [`Emitters::take_due`] is told the time and gives back ticks; the caller writes them, after
-//! it has let go of the lock around all this.
+//! [`Emitters::take_due`] receives the time and returns ticks. The caller writes them after it has released
+//! the lock on the emitters.
 
 use std::collections::BTreeMap;
 
-use crate::emitter::{Emitter, Tick};
+use crate::emitter::{BYTES_PER_SECOND_MAX, Emitter, PER_SECOND_MAX, Tick};
+use crate::request::Refusal;
 
-/// Most emitters at once.
+/// The most emitters at once.
 pub(crate) const EMITTERS_MAX: usize = 256;
 
 /// All emitters of a server.
@@ -23,39 +24,58 @@ impl Emitters {
         Emitters { by_name: BTreeMap::new(), silent_after }
     }
 
-    /// Sets an emitter, or changes it: its schedule and its sequences begin anew. Whether
-    /// there was one of that name; `None` where there is no room for another.
-    pub(crate) fn set(&mut self, name: &str, emitter: Emitter) -> Option<bool> {
+    /// Checks that an emitter can be set: there is room for its name, and all emitters together stay below
+    /// what a host can publish.
+    pub(crate) fn accept(&self, name: &str, emitter: &Emitter) -> Result<(), Refusal> {
         if self.by_name.len() >= EMITTERS_MAX && !self.by_name.contains_key(name) {
-            return None;
+            return Err(Refusal::new(503, format!("there are {EMITTERS_MAX} emitters already")));
         }
-        Some(self.by_name.insert(name.to_owned(), emitter).is_some())
+        let others = self.by_name.iter().filter(|(other, _)| *other != name).map(|(_, other)| other);
+        let rates = others.chain([emitter]).map(Emitter::rates);
+        let (each, bytes) = rates.fold((0.0, 0.0), |sum, rates| (sum.0 + rates.0, sum.1 + rates.1));
+        for (found, max, what) in
+            [(each, PER_SECOND_MAX, "publications"), (bytes, BYTES_PER_SECOND_MAX, "bytes")]
+        {
+            if found > max {
+                let why = format!(
+                    "channels / interval_us: found {found:.0} {what} a second over all emitters, accepted: up to {max:.0}"
+                );
+                return Err(Refusal::new(400, why));
+            }
+        }
+        Ok(())
     }
 
-    /// Clears one emitter; whether there was one.
+    /// Sets or replaces an emitter: its schedule and its sequences start again. Returns whether one of that
+    /// name existed.
+    pub(crate) fn set(&mut self, name: &str, emitter: Emitter) -> bool {
+        self.by_name.insert(name.to_owned(), emitter).is_some()
+    }
+
+    /// Clears one emitter. Returns whether it existed.
     pub(crate) fn clear(&mut self, name: &str) -> bool {
         self.by_name.remove(name).is_some()
     }
 
-    /// Clears all; how many there were.
+    /// Clears all emitters. Returns their number.
     pub(crate) fn clear_all(&mut self) -> usize {
         std::mem::take(&mut self.by_name).len()
     }
 
-    /// Emitters that are set, silent ones among them.
+    /// Returns the number of emitters, including silent ones.
     pub(crate) fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// When the next publication of any is due.
+    /// Returns when the next publication of any emitter is due.
     pub(crate) fn next_due_us(&self) -> Option<u64> {
         let silent_after = self.silent_after.unwrap_or(u64::MAX);
         self.by_name.values().filter_map(|emitter| emitter.due_us(silent_after)).min()
     }
 
-    /// Gives up to `max` ticks due by `now_us`, in the order of their dues. With `skip_late`
-    /// those more than one interval behind are passed over; they keep their sequence numbers.
-    /// Gives how many were.
+    /// Takes up to `max` ticks due by `now_us`, in order of their due instants. With `skip_late`, ticks more
+    /// than one interval behind are skipped; they keep their sequence numbers. Returns the number of skipped
+    /// ticks.
     pub(crate) fn take_due(
         &mut self,
         now_us: u64,
@@ -101,7 +121,8 @@ mod tests {
         emitters
     }
 
-    /// Runs to `until_us`, looking every `step_us`; gives (channel, sequence, due) and skips.
+    /// Runs to `until_us` in steps of `step_us`. Returns (channel, sequence, due) and the number of skipped
+    /// ticks.
     fn run(
         emitters: &mut Emitters,
         until_us: u64,
@@ -124,7 +145,7 @@ mod tests {
     fn publications_are_due_on_the_absolute_schedule() {
         let expected = [(1, 0, 1_010), (0, 0, 1_030), (1, 1, 1_110), (0, 1, 1_130), (1, 2, 1_210)];
         for step_us in [1, 7, 300] {
-            // However late it is looked at, the dues are the same.
+            // The due instants do not depend on how late they are polled.
             let (ticks, skipped) = run(&mut emitters(&[TWO_CHANNELS], None), 1_220, step_us, false);
             let seen = ticks.len().min(expected.len());
             assert_eq!((&ticks[..], skipped), (&expected[..seen], 0), "every {step_us} us");
@@ -134,7 +155,7 @@ mod tests {
     #[test]
     fn late_ticks_are_skipped_when_asked_and_keep_their_numbers() {
         let one = r#"{"interval_us":100,"size":48,"channels":["a"],"nonce":1}"#;
-        // Looked at 1,000 then 1,450: 1,100 to 1,300 are more than an interval behind.
+        // Polled at 1,000 and then at 1,450: 1,100 to 1,300 are more than an interval behind.
         let (ticks, skipped) = run(&mut emitters(&[one], None), 1_450, 450, true);
         assert_eq!((ticks, skipped), (vec![(0, 0, 1_000), (0, 4, 1_400)], 3));
     }

@@ -1,6 +1,5 @@
-//! A publication as each transport writes it: encoded once, shared by all subscribers.
+//! A publication in the framing of each transport, encoded once and shared by all subscribers.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use pushmark_proto::bayeux;
@@ -9,38 +8,39 @@ use pushmark_proto::sse;
 use pushmark_proto::websocket::{Opcode, encode};
 
 use crate::faults::TRUNCATED_BYTES;
+use crate::frame::Frame;
 use crate::publication::Publication;
 
-/// What a message is wrapped in.
+/// The framing of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// The payload and a line end: one chunk.
     Stream,
     /// An event with its cursor as id: one chunk.
     Sse,
-    /// One text frame; binary where the payload is not UTF-8.
+    /// One text frame, or a binary frame if the payload is not UTF-8.
     WebSocket,
-    /// A JSON string, to stand in a document; what is not UTF-8 is replaced in it.
+    /// A JSON string, for use in a document. Invalid UTF-8 is replaced.
     Text,
-    /// A Bayeux message, to stand in an array.
+    /// A Bayeux message, for use in an array.
     Event,
     /// An array of one Bayeux message in a text frame.
     EventFrame,
 }
 
-/// How many there are.
+/// The number of framings.
 const FRAMINGS: usize = Framing::EventFrame as usize + 1;
 
-/// A publication and the frames made of it so far.
+/// A publication and its frames so far.
 #[derive(Debug)]
 pub(crate) struct Framed {
     /// What was published.
     pub(crate) publication: Arc<Publication>,
-    /// Instrumented requests that hear it, over all threads.
+    /// The instrumented requests that receive it, over all threads.
     pub(crate) requests: u64,
     text: Option<bool>,
-    /// By framing, whole and cut short.
-    frames: [[Option<Rc<[u8]>>; 2]; FRAMINGS],
+    /// By framing, complete and cut short.
+    frames: [[Option<Frame>; 2]; FRAMINGS],
 }
 
 impl Framed {
@@ -48,7 +48,7 @@ impl Framed {
         Framed { publication, requests: 0, text: None, frames: Default::default() }
     }
 
-    /// The payload; `cut`: without its last bytes.
+    /// Returns the payload; with `cut`, without its last bytes.
     pub(crate) fn payload(&self, cut: bool) -> &[u8] {
         let payload = &self.publication.payload;
         match cut {
@@ -57,8 +57,8 @@ impl Framed {
         }
     }
 
-    /// The bytes to write to a subscriber.
-    pub(crate) fn frame(&mut self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Rc<[u8]> {
+    /// Returns the bytes for a subscriber.
+    pub(crate) fn frame(&mut self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Frame {
         if self.frames[framing as usize][usize::from(cut)].is_none() {
             let frame = self.encode(framing, cut, scratch);
             self.frames[framing as usize][usize::from(cut)] = Some(frame);
@@ -66,7 +66,7 @@ impl Framed {
         self.frames[framing as usize][usize::from(cut)].clone().expect("just made")
     }
 
-    /// Whether it can stand in JSON as it is (CONTRACT 6.7).
+    /// Returns whether JSON can contain it unchanged (CONTRACT 6.7).
     pub(crate) fn is_text(&mut self) -> bool {
         let payload = &self.publication.payload;
         *self.text.get_or_insert_with(|| std::str::from_utf8(payload).is_ok())
@@ -81,7 +81,7 @@ impl Framed {
         }
     }
 
-    fn encode(&self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Rc<[u8]> {
+    fn encode(&self, framing: Framing, cut: bool, scratch: &mut Vec<u8>) -> Frame {
         let payload = self.payload(cut);
         scratch.clear();
         match framing {
@@ -101,15 +101,15 @@ impl Framed {
                 let text = std::str::from_utf8(payload).is_ok();
                 let opcode = if text { Opcode::Text } else { Opcode::Binary };
                 encode::frame(scratch, opcode, payload, None);
-                Rc::from(&scratch[..])
+                Frame::from(&scratch[..])
             }
             Framing::Text => {
                 bayeux::quote(scratch, &String::from_utf8_lossy(payload));
-                Rc::from(&scratch[..])
+                Frame::from(&scratch[..])
             }
             Framing::Event => {
                 self.event(cut, scratch);
-                Rc::from(&scratch[..])
+                Frame::from(&scratch[..])
             }
             Framing::EventFrame => {
                 scratch.push(b'[');
@@ -117,16 +117,16 @@ impl Framed {
                 scratch.push(b']');
                 let mut frame = Vec::with_capacity(scratch.len() + 10);
                 encode::frame(&mut frame, Opcode::Text, scratch, None);
-                Rc::from(frame)
+                Frame::from(frame)
             }
         }
     }
 }
 
-fn chunked(content: &[u8]) -> Rc<[u8]> {
+fn chunked(content: &[u8]) -> Frame {
     let mut chunk = Vec::with_capacity(content.len() + 12);
     write::chunk(&mut chunk, content);
-    Rc::from(chunk)
+    Frame::from(chunk)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! What all threads share of publishing: names of channels, the one order of publications,
-//! and an inbox for each thread.
+//! The shared state of publishing: channel names, the order of publications, and an inbox for each thread.
 //!
-//! A publication gets its cursor and enters every inbox under one lock, so that every thread
-//! sees the same order and a cursor means the same to all of them. The lock is never held
-//! while anything is written to a subscriber.
+//! A publication gets its cursor and enters every inbox under one lock, so that all threads see the same
+//! order and a cursor has the same meaning for all of them. The lock is never held while anything is written
+//! to a subscriber.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,16 +13,20 @@ use pushmark_net::{Nanos, Waker};
 
 use crate::publication::{Message, Publication};
 
-/// Most channels of one server. Beyond it subscriptions and publications are answered with 503.
+/// The most channels of one server. Beyond it subscriptions and publications are answered with 503.
 pub(crate) const CHANNELS_MAX: usize = 1 << 18;
 
-/// Most publications that wait for one thread. Beyond it publishing is refused and counted.
+/// The most publications that wait for one thread. Beyond it publishing is refused and counted.
 pub(crate) const INBOX_MAX: usize = 1 << 16;
 
-/// Longest name of a channel, bytes.
+/// The most bytes of publications that wait for one thread. The publication that exceeds the bound is
+/// accepted; further ones are refused and counted. At a load that the server can handle, none wait.
+const INBOX_BYTES_MAX: usize = 64 << 20;
+
+/// The longest channel name, bytes.
 const NAME_MAX: usize = 128;
 
-/// The meeting place of all threads.
+/// The publishing state shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Hub {
     directory: Mutex<Directory>,
@@ -38,42 +41,55 @@ struct Directory {
     cursor: u64,
 }
 
-/// What the server as a whole knows of one channel.
+/// The server-wide state of one channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing {
     /// Its name.
     pub(crate) name: Arc<str>,
     /// Publications so far.
     pub(crate) published: u64,
-    /// The stamp of the highest sequence its present publisher has sent.
+    /// The stamp with the highest sequence of its present publisher.
     pub(crate) last: Option<Stamp>,
-    /// Subscriptions now, over all threads.
+    /// Present subscriptions, over all threads.
     pub(crate) subscribers: Arc<AtomicU64>,
-    /// Instrumented requests among them.
+    /// The instrumented requests among them.
     pub(crate) requests: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
 struct Inbox {
-    queue: Mutex<VecDeque<Arc<Publication>>>,
+    queue: Mutex<Queue>,
     bell: Waker,
 }
 
-/// What a publisher is told.
+#[derive(Debug, Default)]
+struct Queue {
+    list: VecDeque<Arc<Publication>>,
+    /// The total bytes of their payloads.
+    bytes: usize,
+}
+
+impl Queue {
+    fn is_full(&self) -> bool {
+        self.list.len() >= INBOX_MAX || self.bytes >= INBOX_BYTES_MAX
+    }
+}
+
+/// The result for a publisher.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accepted {
     /// Subscriptions of the channel at that instant.
     pub(crate) subscribers: u64,
-    /// Publications accepted and not yet written, this one among them.
+    /// Publications accepted and not yet written, including this one.
     pub(crate) queued: usize,
 }
 
-/// A bound was hit: nothing was published, nothing was added.
+/// A bound was reached: nothing was published or added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
 impl Hub {
-    /// A hub for threads that listen to these bells.
+    /// Makes a hub for the threads that these wakers wake.
     pub(crate) fn new(bells: impl IntoIterator<Item = Waker>) -> Hub {
         let inbox = |bell| Inbox { queue: Mutex::default(), bell };
         Hub {
@@ -83,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// The channel of that name, made where there is none yet.
+    /// Returns the channel of this name. Creates it if needed.
     pub(crate) fn channel(&self, name: &str) -> Result<(u32, Listing), Full> {
         let mut directory = self.directory();
         if let Some(&id) = directory.ids.get(name) {
@@ -100,8 +116,8 @@ impl Hub {
         Ok((id, listing))
     }
 
-    /// Hands a message to every thread, or to none. `thread` is the caller, which looks into
-    /// its own inbox itself; the others are woken.
+    /// Hands a message to every thread, or to none. `thread` is the caller, which polls its own inbox. The
+    /// others are woken.
     pub(crate) fn publish(
         &self,
         thread: usize,
@@ -110,8 +126,8 @@ impl Hub {
         now_ns: Nanos,
     ) -> Result<Accepted, Full> {
         let mut directory = self.directory();
-        // Only publishers fill inboxes, and they hold the directory: what has room keeps it.
-        if self.inboxes.iter().any(|inbox| inbox.lock().len() >= INBOX_MAX) {
+        // Only publishers fill inboxes, and they hold the directory, so an inbox with room keeps it.
+        if self.inboxes.iter().any(|inbox| inbox.lock().is_full()) {
             return Err(Full);
         }
         directory.cursor += 1;
@@ -125,33 +141,46 @@ impl Hub {
         let mut queued = 0;
         for (index, inbox) in self.inboxes.iter().enumerate() {
             let mut queue = inbox.lock();
-            queue.push_back(publication.clone());
-            queued = queued.max(queue.len());
-            if index != thread && queue.len() == 1 {
+            queue.bytes += publication.payload.len();
+            queue.list.push_back(publication.clone());
+            queued = queued.max(queue.list.len());
+            if index != thread && queue.list.len() == 1 {
                 inbox.bell.ring();
             }
         }
         Ok(Accepted { subscribers, queued })
     }
 
-    /// Moves up to `max` waiting publications into `batch`; whether more wait.
-    pub(crate) fn take(&self, thread: usize, max: usize, batch: &mut Vec<Arc<Publication>>) -> bool {
+    /// Moves up to `max` waiting publications into `batch`, and stops once they reach `bytes_max`. Returns
+    /// whether more wait.
+    pub(crate) fn take(
+        &self,
+        thread: usize,
+        max: usize,
+        bytes_max: usize,
+        batch: &mut Vec<Arc<Publication>>,
+    ) -> bool {
         let mut queue = self.inboxes[thread].lock();
-        let taken = queue.len().min(max);
-        batch.extend(queue.drain(..taken));
-        if queue.is_empty() && queue.capacity() > 1024 {
-            *queue = VecDeque::new(); // a burst's memory is given back
+        let mut bytes = 0;
+        while batch.len() < max && bytes < bytes_max {
+            let Some(publication) = queue.list.pop_front() else { break };
+            bytes += publication.payload.len();
+            batch.push(publication);
         }
-        !queue.is_empty()
+        queue.bytes -= bytes;
+        if queue.list.is_empty() && queue.list.capacity() > 1024 {
+            queue.list = VecDeque::new(); // frees the memory of a burst
+        }
+        !queue.list.is_empty()
     }
 
-    /// When the first publication was made; `None` before it.
+    /// Returns the instant of the first publication, or `None` before it.
     pub(crate) fn first_publication_ns(&self) -> Option<Nanos> {
         Some(self.first_publication_ns.load(Relaxed)).filter(|&ns| ns != 0)
     }
 
-    /// Publications so far; the youngest `max` channels, which are those somebody asks about on a
-    /// server that has been up for long; the number of all channels.
+    /// Returns the number of publications, the newest `max` channels, and the number of all channels. On a
+    /// server with a long uptime, the newest channels are the ones asked about.
     pub(crate) fn listings(&self, max: usize) -> (u64, Vec<Listing>, usize) {
         let directory = self.directory();
         let all = directory.channels.len();
@@ -165,13 +194,12 @@ impl Hub {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Publication>>> {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().expect("no thread panics with an inbox")
     }
 }
 
-/// Notes the highest sequence seen. A publisher that starts anew (another nonce or another
-/// incarnation) begins a new count.
+/// Records the highest sequence. A restarted publisher (another nonce or incarnation) begins a new count.
 pub(crate) fn raise(last: &mut Option<Stamp>, seen: Option<Stamp>) {
     let Some(seen) = seen else { return };
     match last {
@@ -182,7 +210,8 @@ pub(crate) fn raise(last: &mut Option<Stamp>, seen: Option<Stamp>) {
     }
 }
 
-/// Whether a text can name a channel: visible ASCII without what lists and headers need.
+/// Returns whether a text is a valid channel name: visible ASCII without the characters that lists and
+/// headers need.
 pub(crate) fn is_channel_name(name: &str) -> bool {
     (1..=NAME_MAX).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b',' | b'=' | b'"' | b'\\'))

@@ -1,5 +1,5 @@
-//! The documents of instrumented requests (CONTRACT 7): the instrumentation plan of the first
-//! push studies, in which every answer tells what the server did for it.
+//! The documents of instrumented requests (CONTRACT 7). They follow the instrumentation plan of the first
+//! push studies, in which every answer reports what the server did for it.
 
 use pushmark_net::Nanos;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use crate::connection::Registered;
 use crate::hub::is_channel_name;
 use crate::request::{HOLD_DEFAULT_MS, HOLD_MAX_MS, Refusal};
 
-/// Longest document of a request, bytes: each answer repeats it.
+/// The longest document of a request, bytes. Each answer repeats it.
 const ASKED_MAX: usize = 16 * 1024;
 
 /// The document of `POST /request` (CONTRACT 7.1).
@@ -17,7 +17,7 @@ const ASKED_MAX: usize = 16 * 1024;
 pub(crate) struct RegisterSpec {
     #[serde(rename = "type")]
     pub(crate) kind: Kind,
-    /// The channels, sorted, each once.
+    /// The channels, sorted, without duplicates.
     pub(crate) events: Vec<String>,
     /// How long a long poll is held, ms.
     #[serde(default = "hold_default_ms")]
@@ -40,7 +40,7 @@ fn hold_default_ms() -> u64 {
 }
 
 impl RegisterSpec {
-    /// Reads and checks it.
+    /// Parses and checks a document.
     pub(crate) fn parse(body: &[u8]) -> Result<RegisterSpec, Refusal> {
         if body.len() > ASKED_MAX {
             return Err(Refusal::new(413, "a request's document has at most 16 KiB"));
@@ -63,26 +63,26 @@ impl RegisterSpec {
     }
 }
 
-/// A request's document as received, made one line: in JSON a line end is never inside a string.
+/// Returns a request's document as received, on one line. In JSON a line end is never inside a string.
 pub(crate) fn on_one_line(body: &[u8]) -> Box<[u8]> {
     body.trim_ascii().iter().map(|&byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect()
 }
 
-/// What an answer tells of its event.
+/// The event reported in an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event<'a> {
     pub(crate) channel: &'a str,
     /// When the loop over the event's requests began.
     pub(crate) began_ns: Nanos,
-    /// How many requests it goes to, and which of them this is, from 1.
+    /// The number of requests that receive it, and this request's place among them, from 1.
     pub(crate) total: u64,
     pub(crate) place: u64,
     /// The message, a JSON string.
     pub(crate) message: &'a [u8],
 }
 
-/// Appends the document that answers `request` at `now_ns` (CONTRACT 7.2); without an event it
-/// says that the time has passed. `finish`: requests registered now, this one among them.
+/// Appends the document that answers `request` at `now_ns` (CONTRACT 7.2). Without an event it reports a
+/// timeout. `finish`: registered requests now, including this one.
 pub(crate) fn response(
     out: &mut Vec<u8>,
     request: &Registered,
@@ -111,7 +111,7 @@ pub(crate) fn response(
     out.extend_from_slice(tail.as_bytes());
 }
 
-/// Two instants in µs, and the time between in ms to the µs.
+/// Formats two instants in µs, and their difference in ms with µs precision.
 fn timings(created_ns: Nanos, sent_ns: Nanos) -> String {
     let (created_us, sent_us) = (created_ns / 1000, sent_ns.max(created_ns) / 1000);
     let us = sent_us - created_us;

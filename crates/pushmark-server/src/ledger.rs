@@ -1,4 +1,4 @@
-//! Where a thread notes what it did: counters for `/stats`, and the truth log where one is kept.
+//! Records the actions of a thread: counters for `/stats`, and the truth log if enabled.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use pushmark_net::{Clock, Nanos};
 use crate::stats::{Counter, Counters};
 use crate::truth::Truth;
 
-/// One thread's books.
+/// One thread's records.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    /// Read by whoever answers `/stats`; written by this thread only.
+    /// Written by this thread only; read for `/stats`.
     pub(crate) counters: Arc<Counters>,
-    /// `None` where no truth log is asked for.
+    /// `None` if no truth log is requested.
     pub(crate) truth: Option<Truth>,
 }
 
@@ -21,12 +21,12 @@ impl Ledger {
         self.counters.add(counter, 1);
     }
 
-    /// The instant to note for the write that follows. Not asked for without a truth log.
+    /// Returns the instant of the write that follows. Without a truth log the clock is not read.
     pub(crate) fn write_begins(&self) -> Nanos {
         if self.truth.is_some() { Clock::now() } else { 0 }
     }
 
-    /// A delivery went out whole, in a write that began at `at_ns`.
+    /// Records a complete delivery, in a write that began at `at_ns`.
     pub(crate) fn written(&mut self, cursor: u64, connection: u32, at_ns: Nanos) {
         self.count(Counter::Deliveries);
         if let Some(truth) = &mut self.truth {
@@ -34,18 +34,18 @@ impl Ledger {
         }
     }
 
-    /// A delivery gave way to a newer one in a full queue.
+    /// Records a delivery that was dropped from a full queue.
     pub(crate) fn overflowed(&mut self, cursor: u64) {
         self.count(Counter::Dropped);
         self.note(cursor, |line| line.overflowed += 1);
     }
 
-    /// So many deliveries wait in one queue.
+    /// Records the depth of a queue.
     pub(crate) fn queue_reached(&self, deliveries: usize) {
         self.counters.raise(Counter::QueueDepthMax, deliveries as u64);
     }
 
-    /// Notes something of a publication in the truth log.
+    /// Records something about a publication in the truth log.
     pub(crate) fn note(&mut self, cursor: u64, note: impl FnOnce(&mut crate::truth::Line)) {
         if let Some(truth) = &mut self.truth {
             truth.note(cursor, note);

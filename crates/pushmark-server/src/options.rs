@@ -1,4 +1,4 @@
-//! What a server is told when it starts. Plain data; the command line fills it.
+//! The options of a server. Plain data; the command line fills it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -6,39 +6,44 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::faults::{Faults, SpecError};
 use crate::stop::Stop;
 
-/// Everything [`crate::serve()`] needs to know.
+/// The options of [`crate::serve()`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where to listen; port 0 lets the system choose one.
     pub address: SocketAddr,
     /// Event loops, each with its own listener and share of the connections. At least 1.
     pub threads: usize,
-    /// Connections the kernel may hold before they are accepted (bounded by somaxconn).
+    /// Connections that the kernel may hold before they are accepted (bounded by somaxconn).
     pub backlog: u32,
-    /// Most messages that wait for one subscriber who does not read. At least 1.
+    /// The most messages that wait for one slow consumer. At least 1.
     pub queue_max: usize,
     /// What happens to a subscriber whose queue is full.
     pub queue_policy: QueuePolicy,
-    /// How long what comes for a subscriber is collected before it is written, ns; 0: not at all.
-    /// It leaves earlier where more would not fit the queue.
+    /// How long messages for a subscriber are collected before they are written, ns; 0: not at all. They are
+    /// written earlier if more would not fit into the queue.
     pub batch_ns: u64,
-    /// Messages a channel remembers for those who ask with a cursor. At least 1.
+    /// Messages that a channel keeps for requests with a cursor. At least 1.
     pub history_max: usize,
-    /// An emitter more than one interval behind skips the ticks it missed, and counts them,
-    /// instead of publishing each of them late. Either way its schedule stays absolute.
+    /// An emitter more than one interval behind skips and counts the missed ticks instead of publishing each
+    /// of them late. In both cases its schedule stays absolute.
     pub skip_late: bool,
-    /// What Bayeux clients are advised.
+    /// How long a request or a message may take to become complete, and a last answer to be read, ns.
+    pub request_max_ns: u64,
+    /// Access rules.
+    pub access: Access,
+    /// The advice for Bayeux clients.
     pub bayeux: Bayeux,
-    /// What to do wrong, and exactly how often.
+    /// Faults.
     pub faults: Faults,
-    /// Where to write the truth log at the end; `None`: keep none.
+    /// The path of the truth log, written at the end; `None`: keep none.
     pub truth: Option<PathBuf>,
-    /// Served beside the contract; a path of the contract is not hidden by one.
+    /// Pages served in addition to the contract. They cannot hide a path of the contract.
     pub pages: Vec<Page>,
-    /// Lets another thread or a signal handler end the server; `None`: only `/shutdown` does.
+    /// Lets another thread or a signal handler stop the server. `None`: only `/shutdown` does.
     pub stop: Option<Stop>,
 }
 
@@ -53,6 +58,8 @@ impl Default for Options {
             batch_ns: 0,
             history_max: 256,
             skip_late: false,
+            request_max_ns: 30_000_000_000,
+            access: Access::default(),
             bayeux: Bayeux::default(),
             faults: Faults::default(),
             truth: None,
@@ -62,21 +69,21 @@ impl Default for Options {
     }
 }
 
-/// A file for browsers, of the same origin as what it subscribes to.
+/// A page for browsers, with the same origin as its subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Where it is, such as `/pull`; a query is passed over.
+    /// Its path, such as `/pull`. A query is ignored.
     pub path: &'static str,
     /// Its media type.
     pub content_type: &'static str,
-    /// The whole of it.
+    /// The whole content.
     pub body: Arc<str>,
 }
 
-/// What Bayeux clients are advised, ms.
+/// The advice for Bayeux clients, ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bayeux {
-    /// How long a connect is held that does not say.
+    /// How long a connect without its own timeout is held.
     pub timeout_ms: u64,
     /// How long a client waits between a connect's reply and its next connect.
     pub interval_ms: u64,
@@ -85,7 +92,7 @@ pub struct Bayeux {
 }
 
 impl Default for Bayeux {
-    /// As CometD has them.
+    /// CometD's defaults.
     fn default() -> Bayeux {
         Bayeux { timeout_ms: 30_000, interval_ms: 0, max_interval_ms: 10_000 }
     }
@@ -94,7 +101,7 @@ impl Default for Bayeux {
 /// What happens when a subscriber's queue is full. Both are counted in `/stats`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueuePolicy {
-    /// The oldest message of which nothing is written yet gives way.
+    /// The oldest message that is still completely unwritten is dropped.
     #[default]
     DropOldest,
     /// The subscriber is disconnected.

@@ -1,81 +1,167 @@
-//! What waits for a subscriber who does not read fast enough: a bounded queue, there only
-//! while something waits.
+//! Waiting output for a slow consumer: a bounded queue that exists only while something waits.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::rc::Rc;
 
 use pushmark_net::Link;
 
+use crate::connection::Rules;
+use crate::frame::{Frame, Place, queues_are_full};
 use crate::ledger::Ledger;
 use crate::options::QueuePolicy;
+use crate::stats::Counter;
 
-/// Most pieces one write hands over.
+/// The most pieces in one write.
 const PIECES_MAX: usize = 64;
+
+/// The most bytes of messages that wait for one subscriber, in addition to the bound on their number: the
+/// limit of CONTRACT 3.5. One message may wait whatever its length.
+const MESSAGES_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    pub(crate) bytes: Rc<[u8]>,
-    /// The cursor of the publication this is a delivery of. `None`: a part of the conversation,
-    /// which is never dropped.
+    pub(crate) bytes: Frame,
+    /// The cursor of the delivered publication. `None`: a part of the conversation, which is never dropped.
     pub(crate) delivery: Option<u64>,
 }
 
-/// Pieces waiting, the first of them perhaps partly written.
-#[derive(Debug, Default)]
-pub(crate) struct Outbox {
-    pieces: VecDeque<Piece>,
-    /// Bytes of the first piece already written.
-    written: usize,
-    /// Pieces that are deliveries.
-    deliveries: usize,
+/// A piece that waits.
+#[derive(Debug)]
+struct Waiting {
+    bytes: Place,
+    delivery: Option<u64>,
 }
 
-/// The queue was full and the policy is to disconnect.
+/// Waiting pieces. The first may be partly written.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    pieces: VecDeque<Waiting>,
+    /// Bytes of the first piece already written.
+    written: usize,
+    /// Pieces that are deliveries, and their bytes.
+    deliveries: usize,
+    deliveries_bytes: usize,
+    /// Bytes of the conversation.
+    said: usize,
+    /// The answer to the last ping. It leaves before the next piece begins.
+    pong: Option<Frame>,
+    /// Whether the first piece is such an answer.
+    pong_first: bool,
+}
+
+/// The queue is full, and its content must not or cannot be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
 impl Outbox {
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.pieces.is_empty() && self.pong.is_none()
     }
 
-    /// Messages among what waits.
+    /// Returns the number of waiting messages.
     pub(crate) fn deliveries(&self) -> usize {
         self.deliveries
     }
 
-    /// Appends a piece of which `written` bytes are already on their way (only to an empty queue).
-    /// At most `max` deliveries wait; what hits that bound is counted.
+    /// Returns the waiting bytes that are not messages: answers that the peer requested and does not read.
+    pub(crate) fn said(&self) -> usize {
+        self.said
+    }
+
+    /// Appends a piece of which `written` bytes are already sent (only to an empty queue). Deliveries are
+    /// bounded in number and bytes. Drops are counted.
     pub(crate) fn push(
         &mut self,
-        piece: Piece,
+        piece: &Piece,
         written: usize,
-        max: usize,
-        policy: QueuePolicy,
+        rules: &Rules,
         ledger: &mut Ledger,
     ) -> Result<(), Overflow> {
         debug_assert!(written == 0 || self.pieces.is_empty(), "only the first is partly written");
-        if piece.delivery.is_some() {
-            if self.deliveries >= max.max(1) {
-                match policy {
-                    QueuePolicy::Disconnect => return Err(Overflow),
-                    QueuePolicy::DropOldest => self.drop_oldest(ledger),
-                }
+        let len = piece.bytes.len();
+        match piece.delivery {
+            Some(_) => {
+                self.make_room(len, rules, ledger)?;
+                self.deliveries += 1;
+                self.deliveries_bytes += len;
+                ledger.queue_reached(self.deliveries);
             }
-            self.deliveries += 1;
-            ledger.queue_reached(self.deliveries);
+            None if queues_are_full() => {
+                ledger.count(Counter::QueuesFull);
+                return Err(Overflow);
+            }
+            None => self.said += len,
         }
         if self.pieces.is_empty() {
             self.written = written;
         }
-        self.pieces.push_back(piece);
+        self.pieces.push_back(Waiting { bytes: Place::of(&piece.bytes), delivery: piece.delivery });
         Ok(())
     }
 
-    /// Writes up to `bytes_max`; what is written whole is told to the ledger.
+    /// Drops the oldest deliveries until one more of `len` bytes is within the bounds.
+    fn make_room(&mut self, len: usize, rules: &Rules, ledger: &mut Ledger) -> Result<(), Overflow> {
+        loop {
+            let is_long = self.deliveries > 0 && self.deliveries_bytes + len > MESSAGES_BYTES_MAX;
+            let all_full = queues_are_full();
+            if self.deliveries < rules.queue_max.max(1) && !is_long && !all_full {
+                return Ok(());
+            }
+            if all_full {
+                ledger.count(Counter::QueuesFull);
+            }
+            if rules.queue_policy == QueuePolicy::Disconnect {
+                return Err(Overflow);
+            }
+            if !self.drop_oldest(ledger) {
+                // The remaining piece is partly written, and it must not be cut off for a new one.
+                return if all_full { Err(Overflow) } else { Ok(()) };
+            }
+        }
+    }
+
+    /// Keeps the answer to the last ping (RFC 6455 5.5.3 requires no other). Returns whether it replaces an
+    /// earlier one.
+    pub(crate) fn pong(&mut self, pong: Frame) -> bool {
+        self.pong.replace(pong).is_some()
+    }
+
+    /// Puts the pong in front of a piece that has not begun.
+    fn place_pong(&mut self) {
+        if self.written > 0 {
+            return;
+        }
+        let Some(pong) = self.pong.take() else { return };
+        if self.pong_first {
+            self.pop_first();
+        }
+        self.said += pong.len();
+        self.pieces.push_front(Waiting { bytes: Place::of(&pong), delivery: None });
+        self.pong_first = true;
+    }
+
+    fn pop_first(&mut self) -> Option<u64> {
+        let first = self.pieces.pop_front()?;
+        self.forget(&first);
+        self.written = 0;
+        self.pong_first = false;
+        first.delivery
+    }
+
+    /// Subtracts a removed piece from the sums.
+    fn forget(&mut self, piece: &Waiting) {
+        match piece.delivery {
+            Some(_) => {
+                self.deliveries -= 1;
+                self.deliveries_bytes -= piece.bytes.len();
+            }
+            None => self.said -= piece.bytes.len(),
+        }
+    }
+
+    /// Writes up to `bytes_max`. Complete deliveries are recorded in the ledger.
     pub(crate) fn flush(
         &mut self,
         link: &mut Link,
@@ -84,6 +170,7 @@ impl Outbox {
         ledger: &mut Ledger,
     ) -> io::Result<()> {
         let mut left = bytes_max;
+        self.place_pong();
         while left > 0 && !self.pieces.is_empty() {
             let at_ns = ledger.write_begins();
             let (asked, taken) = self.write_once(link, left)?;
@@ -120,21 +207,19 @@ impl Outbox {
                 return;
             }
             bytes -= left;
-            self.written = 0;
-            if let Some(cursor) = first.delivery {
-                self.deliveries -= 1;
+            if let Some(cursor) = self.pop_first() {
                 ledger.written(cursor, connection, at_ns);
             }
-            self.pieces.pop_front();
         }
     }
 
-    fn drop_oldest(&mut self, ledger: &mut Ledger) {
+    /// Drops the oldest delivery that is completely unwritten. Returns whether there was one.
+    fn drop_oldest(&mut self, ledger: &mut Ledger) -> bool {
         let begun = usize::from(self.written > 0);
         let oldest = (begun..self.pieces.len()).find(|&i| self.pieces[i].delivery.is_some());
-        if let Some(piece) = oldest.and_then(|i| self.pieces.remove(i)) {
-            self.deliveries -= 1;
-            ledger.overflowed(piece.delivery.expect("a delivery was looked for"));
-        }
+        let Some(piece) = oldest.and_then(|i| self.pieces.remove(i)) else { return false };
+        self.forget(&piece);
+        ledger.overflowed(piece.delivery.expect("a delivery was looked for"));
+        true
     }
 }

@@ -1,16 +1,16 @@
-//! What a request asks for (CONTRACT 2 to 7), read from its head into a type that cannot be wrong.
+//! The intent of a request (CONTRACT 2 to 7), parsed from its head into a type without invalid states.
 
 use pushmark_proto::http1::RequestHead;
 
 use crate::hub::is_channel_name;
 
-/// How long a poll is held that does not say, ms.
+/// How long a poll without its own hold is held, ms.
 pub(crate) const HOLD_DEFAULT_MS: u64 = 30_000;
 
-/// Longest hold, ms: an hour.
+/// The longest hold, ms: an hour.
 pub(crate) const HOLD_MAX_MS: u64 = 3_600_000;
 
-/// What a request asks for. `Register`: to be told what is done for it (CONTRACT 7).
+/// What a request asks for. `Register` is an instrumented request (CONTRACT 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
     Health,
@@ -32,18 +32,18 @@ pub(crate) enum Intent {
     BayeuxSocket,
 }
 
-/// From where a poll wishes to hear.
+/// The starting point of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// It did not say: it has no cursor.
+    /// Not given: the client has no cursor.
     Unsaid,
-    /// From now on: it wants its first cursor.
+    /// From now on: the client requests its first cursor.
     Now,
     /// Everything after this cursor.
     Cursor(u64),
 }
 
-/// A request that is not granted: its status, and a sentence that says why.
+/// The refusal of a request: its status, and a sentence with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -57,7 +57,7 @@ impl Refusal {
 }
 
 impl Intent {
-    /// Reads it from a head.
+    /// Parses the head of a request.
     pub(crate) fn of(head: &RequestHead<'_>) -> Result<Intent, Refusal> {
         let query = Query(head.query());
         let path = head.path();
@@ -82,7 +82,7 @@ impl Intent {
             ("GET", "/stream") => Intent::Stream { channels: query.channels()? },
             ("GET", "/sse") => Intent::Sse {
                 channels: query.channels()?,
-                // What is no cursor of ours is another server's: begin afresh, as with none.
+                // An invalid id is from another server. Begin as without an id.
                 after: head.headers.text("last-event-id").and_then(|id| id.parse().ok()),
             },
             // A WebSocket that only publishes has no channel.
@@ -98,7 +98,31 @@ impl Intent {
         })
     }
 
-    /// Its transport, where it subscribes.
+    /// Returns whether it changes something for others: publications or the server. Bayeux and WebSockets
+    /// carry both kinds of messages, which are checked one by one.
+    pub(crate) fn changes(&self) -> bool {
+        match self {
+            Intent::Log
+            | Intent::Shutdown
+            | Intent::Publish { .. }
+            | Intent::SetEmitter { .. }
+            | Intent::ClearEmitter { .. }
+            | Intent::ClearEmitters => true,
+            Intent::Health
+            | Intent::Time { .. }
+            | Intent::Stats
+            | Intent::Register
+            | Intent::Poll { .. }
+            | Intent::LongPoll { .. }
+            | Intent::Stream { .. }
+            | Intent::Sse { .. }
+            | Intent::WebSocket { .. }
+            | Intent::Bayeux { .. }
+            | Intent::BayeuxSocket => false,
+        }
+    }
+
+    /// Returns its transport, if it subscribes.
     pub(crate) fn transport(&self) -> Option<&'static str> {
         match self {
             Intent::Poll { .. } => Some("poll"),
@@ -135,15 +159,15 @@ fn unknown(path: &str) -> Refusal {
     }
 }
 
-/// Clients of CometD append `/handshake`, `/connect` or `/disconnect`, for people who read logs.
+/// CometD's clients append `/handshake`, `/connect` or `/disconnect`, for readers of logs.
 fn is_bayeux(path: &str) -> bool {
     path.strip_prefix("/cometd").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The cookie by which Bayeux servers know a browser (section "Multi frame operation").
+/// The cookie that identifies a browser to Bayeux servers (section "Multi frame operation").
 pub(crate) const BROWSER_COOKIE: &str = "BAYEUX_BROWSER";
 
-/// A cookie's value (RFC 6265 4.2.1).
+/// Returns a cookie's value (RFC 6265 4.2.1).
 fn cookie(head: &RequestHead<'_>, name: &str) -> Option<String> {
     let mut pairs = head.headers.text("cookie")?.split(';').filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
@@ -161,14 +185,14 @@ fn emitter_name(encoded: &str) -> Result<String, Refusal> {
 struct Query<'a>(&'a str);
 
 impl Query<'_> {
-    /// The first value of that name.
+    /// Returns the first value with this name.
     fn find(&self, name: &str) -> Result<Option<String>, Refusal> {
         let pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
         let mut values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
         values.next().map(decode).transpose()
     }
 
-    /// The channels asked for: at least one, each once.
+    /// Returns the requested channels: at least one, without duplicates.
     fn channels(&self) -> Result<Vec<String>, Refusal> {
         let list = self.find("channel")?.unwrap_or_default();
         let mut names: Vec<String> = list.split(',').map(str::to_owned).collect();
@@ -202,7 +226,7 @@ impl Query<'_> {
     }
 }
 
-/// Undoes percent-encoding (RFC 3986 2.1).
+/// Decodes percent-encoding (RFC 3986 2.1).
 fn decode(text: &str) -> Result<String, Refusal> {
     if !text.contains('%') {
         return Ok(text.to_owned());
@@ -249,7 +273,7 @@ mod tests {
             ("DELETE /emitters", Ok(Intent::ClearEmitters)),
             ("POST /request", Ok(Intent::Register)),
             ("GET /request", Err(405)),
-            // Channels come sorted, each once.
+            // Channels are sorted and deduplicated.
             ("GET /stream?channel=b,a,b", Ok(Intent::Stream { channels: channels.clone() })),
             ("GET /sse?channel=a,b", Ok(Intent::Sse { channels: channels.clone(), after: Some(7) })),
             ("GET /ws", Ok(Intent::WebSocket { channels: vec![] })),

@@ -1,4 +1,4 @@
-//! A server from start to end: bind, one loop a thread, and what they did together.
+//! A server from start to end: bind, run one loop for each thread, and return a summary.
 
 use std::fs::File;
 use std::hash::RandomState;
@@ -10,7 +10,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use pushmark_net::{Hatch, Link, Listener, Waker, files, limits};
+use pushmark_net::files::{self, FdChannel, Keeps};
+use pushmark_net::{Link, Listener, Waker, limits};
 
 use crate::bayeux::Browsers;
 use crate::emitters::Emitters;
@@ -22,7 +23,7 @@ use crate::stats::{self, Counter, Counters};
 use crate::stop::Stop;
 use crate::truth::Truth;
 
-/// What all threads share.
+/// The state shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
@@ -42,11 +43,11 @@ pub(crate) struct Shared {
     /// Hashes browsers' cookies.
     pub(crate) browser_key: RandomState,
     browsers: Mutex<Browsers>,
-    /// The way to each thread.
-    ways: Vec<Way>,
+    /// The path of connections to each thread.
+    ways: Vec<ThreadInbox>,
 }
 
-/// A connection that is in the hatch: what goes with it has to follow.
+/// A connection in the channel. Its data must follow.
 pub(crate) struct Passing<'a> {
     waiting: MutexGuard<'a, Vec<Moved>>,
     bell: &'a Waker,
@@ -59,12 +60,12 @@ impl Passing<'_> {
     }
 }
 
-/// The way of connections to a thread.
+/// The path of connections to a thread.
 #[derive(Debug)]
-struct Way {
-    /// What is known of those in the hatch, in their order.
+struct ThreadInbox {
+    /// The data of the connections in the channel, in the same order.
     waiting: Mutex<Vec<Moved>>,
-    hatch: Hatch,
+    fd_channel: FdChannel,
     bell: Waker,
 }
 
@@ -78,32 +79,34 @@ impl Shared {
         self.browsers.lock().expect("no thread panics with the browsers")
     }
 
-    /// Passes a connection to another thread; `None` where no more fit into its hatch now.
+    /// Passes a connection to another thread. Returns `None` if its channel is full now.
     pub(crate) fn pass(&self, thread: usize, connection: BorrowedFd<'_>) -> Option<Passing<'_>> {
-        let Way { waiting, hatch, bell } = &self.ways[thread];
+        let ThreadInbox { waiting, fd_channel, bell } = &self.ways[thread];
         let waiting = waiting.lock().expect("no thread panics with connections");
-        hatch.pass(connection).then_some(Passing { waiting, bell })
+        fd_channel.pass(connection).then_some(Passing { waiting, bell })
     }
 
-    /// What was given to this one; an error where it has no descriptor for a connection.
+    /// Returns the connections passed to this thread, with an error for one without a free descriptor.
     pub(crate) fn take_moved(&self, thread: usize) -> Vec<(io::Result<Link>, Moved)> {
         let way = &self.ways[thread];
         let mut waiting = way.waiting.lock().expect("no thread panics with connections");
-        let gone = || io::Error::other("it is not in the hatch");
+        let gone = || io::Error::other("it is not in the channel");
         waiting
             .drain(..)
-            .map(|moved| (way.hatch.take().and_then(|link| link.ok_or_else(gone)), moved))
+            .map(|moved| (way.fd_channel.take().and_then(|link| link.ok_or_else(gone)), moved))
             .collect()
-    }
-
-    /// What a thread needs that has a table of open files of its own.
-    fn shared_fds(&self) -> Vec<BorrowedFd<'_>> {
-        let ways = self.ways.iter().flat_map(|way| way.hatch.fds().into_iter().chain([way.bell.as_fd()]));
-        ways.chain([self.stop.fd()]).collect()
     }
 }
 
-/// What a server did in its life.
+impl Keeps for Shared {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        let ways =
+            self.ways.iter().flat_map(|way| way.fd_channel.both().into_iter().chain([way.bell.as_fd()]));
+        ways.chain([self.stop.fd(), self.emitter_bell.as_fd()]).collect()
+    }
+}
+
+/// What a server did during its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Connections accepted.
@@ -114,28 +117,27 @@ pub struct Summary {
     pub publications: u64,
     /// Publications made by emitters.
     pub emits: u64,
-    /// Ticks of emitters that were passed over because they were late.
+    /// Ticks of emitters that were skipped because they were late.
     pub emits_skipped: u64,
     /// Deliveries written.
     pub deliveries: u64,
-    /// Deliveries that gave way in a full queue.
+    /// Deliveries dropped from a full queue.
     pub dropped: u64,
     /// Subscribers disconnected because their queue was full.
     pub disconnected: u64,
 }
 
-/// Serves until it is told to stop: by `/shutdown` or [`Options::stop`]. `ready` is told where
-/// it listens once it does; the calling thread runs the first event loop.
+/// Serves until `/shutdown` or [`Options::stop`] stops it. Calls `ready` with the address once it listens.
+/// The calling thread runs the first event loop.
 ///
 /// # Errors
-/// What prevents listening (the address is taken or not ours), a failing poller, and a truth
-/// log that cannot be written.
+/// An address that is taken or not local, a failing poller, or a truth log that cannot be written.
 pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Summary> {
     let threads = options.threads.max(1);
-    // A crowd needs descriptors; where the limit cannot be raised, accepting says so.
+    // A crowd needs descriptors. If the limit cannot be raised, accepting reports it.
     let _ = limits::raise_open_files();
     if let Some(path) = &options.truth {
-        File::create(path)?; // rather now than after the run
+        File::create(path)?; // fails now instead of after the run
     }
     let listener = Listener::bind(options.address, options.backlog, threads > 1)?;
     let address = listener.local_addr()?;
@@ -152,7 +154,7 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
         emitters: Mutex::new(Emitters::new(options.faults.stop_emitters_after)),
         browser_key: RandomState::new(),
         browsers: Mutex::default(),
-        ways: bells.iter().map(Way::to).collect::<io::Result<_>>()?,
+        ways: bells.iter().map(ThreadInbox::to).collect::<io::Result<_>>()?,
         options,
     });
     let mut bells = bells.into_iter();
@@ -168,29 +170,27 @@ pub fn serve(options: Options, ready: impl FnOnce(SocketAddr)) -> io::Result<Sum
     Ok(summary(&shared))
 }
 
-impl Way {
-    fn to(bell: &Waker) -> io::Result<Way> {
-        Ok(Way { waiting: Mutex::default(), hatch: Hatch::new()?, bell: bell.clone() })
+impl ThreadInbox {
+    fn to(bell: &Waker) -> io::Result<ThreadInbox> {
+        Ok(ThreadInbox { waiting: Mutex::default(), fd_channel: FdChannel::new()?, bell: bell.clone() })
     }
 }
 
 type Loop = JoinHandle<io::Result<Option<Truth>>>;
 
-/// The threads beside the calling one, each with its own listener (the kernel spreads connections
-/// over them) and, where the kernel can, its own table of open files: the limit counts each alone.
-/// All of them listen when this returns; if one cannot, none does.
+/// Starts the other threads, each with its own listener (the kernel distributes connections over them) and,
+/// if the kernel supports it, its own table of open files, so that the limit applies to each alone. All of
+/// them listen when this returns; if one cannot, none does.
 fn start_others(
     shared: &Arc<Shared>,
     address: SocketAddr,
     bells: impl Iterator<Item = Waker>,
 ) -> io::Result<Vec<Loop>> {
     let (listening, heard) = channel();
-    let start = |(index, bell): (usize, Waker)| {
-        let (shared, listening) = (shared.clone(), listening.clone());
-        let name = format!("pushmark-serve-{}", index + 1);
-        std::thread::Builder::new()
-            .name(name)
-            .spawn(move || other(shared, index + 1, address, bell, listening))
+    let start = |(number, bell): (usize, Waker)| {
+        let index = number + 1;
+        let seat = Seat { shared: shared.clone(), index, address, bell, listening: listening.clone() };
+        files::spawn(format!("pushmark-serve-{index}"), seat, other)
     };
     let started: io::Result<Vec<Loop>> = bells.enumerate().map(start).collect();
     drop(listening);
@@ -207,19 +207,29 @@ fn start_others(
     Ok(others)
 }
 
-fn other(
+/// The data that moves to another thread.
+struct Seat {
     shared: Arc<Shared>,
     index: usize,
     address: SocketAddr,
     bell: Waker,
     listening: Sender<io::Result<()>>,
-) -> io::Result<Option<Truth>> {
-    // Before Linux 5.9 the process's table holds everybody.
-    let _ = files::part(&shared.shared_fds());
+}
+
+impl Keeps for Seat {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        let mut fds = self.shared.fds();
+        fds.push(self.bell.as_fd());
+        fds
+    }
+}
+
+fn other(seat: Seat) -> io::Result<Option<Truth>> {
+    let Seat { shared, index, address, bell, listening } = seat;
     let listener = match Listener::bind(address, shared.options.backlog, true) {
         Ok(listener) => listener,
         Err(error) => {
-            // Who waits for it hears why; nobody else needs to.
+            // Only the starter waits for this error.
             let _ = listening.send(Err(error));
             return Ok(None);
         }
@@ -229,7 +239,7 @@ fn other(
     Shard::run(shared, index, listener, bell)
 }
 
-/// Runs the first loop, and waits for all; the first failure stops the others.
+/// Runs the first loop and waits for all. The first failure stops the others.
 fn run(
     shared: &Arc<Shared>,
     listener: Listener,

@@ -1,23 +1,23 @@
-//! Counters of each thread, readable by all while the server runs.
+//! Counters of each thread, readable by all threads while the server runs.
 //!
-//! Each thread writes its own and nobody else's, so an addition is a load and a store without
-//! a locked instruction; `/stats` and the summary add them up.
+//! Each thread writes only its own counters, so an addition is a load and a store without a locked
+//! instruction. `/stats` and the summary add them up.
 
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is counted. Gauges go up and down; `…Max` keeps the highest.
+/// The counters. Gauges go up and down; `…Max` keeps the highest value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counter {
     /// Connections accepted.
     Accepted,
     /// Connections open now (gauge).
     Open,
-    /// Accepts that failed for want of descriptors or memory.
+    /// Accepts that failed because of missing descriptors or memory.
     AcceptFailed,
     /// Requests answered, of all kinds.
     Requests,
-    /// Requests that could not be understood or had to be refused.
+    /// Requests that were invalid or refused.
     BadRequests,
     /// Answers to `/poll`.
     Polls,
@@ -41,19 +41,19 @@ pub(crate) enum Counter {
     BayeuxSessions,
     /// Bayeux handshakes granted.
     BayeuxHandshakes,
-    /// Bayeux connects that came.
+    /// Bayeux connects received.
     BayeuxConnects,
     /// Bayeux messages of unknown clients.
     BayeuxUnknown,
-    /// Bayeux sessions forgotten because no connect came.
+    /// Bayeux sessions that expired without a connect.
     BayeuxExpired,
     /// Answers to a cursor older than the history.
     HistoryGaps,
-    /// Publications refused because a bound was hit.
+    /// Publications refused because a bound was reached.
     PublishRefused,
     /// Deliveries written.
     Deliveries,
-    /// Deliveries that gave way in a full queue.
+    /// Deliveries dropped from a full queue.
     Dropped,
     /// Subscribers disconnected because their queue was full.
     Disconnected,
@@ -61,28 +61,50 @@ pub(crate) enum Counter {
     QueueDepthMax,
     /// Publications made by emitters.
     Emits,
-    /// Ticks of emitters that were passed over.
+    /// Ticks of emitters that were skipped.
     EmitsSkipped,
     /// Passes over the subscribers that wrote something.
     Passes,
-    /// Their durations added up, ns.
+    /// The sum of their durations, ns.
     PassNs,
-    /// The longest of them, ns.
+    /// The longest duration, ns.
     PassNsMax,
-    /// Connections refused by fault.
+    /// Requests with a `Host` that is not this server's.
+    HostRefused,
+    /// Requests from pages of another origin.
+    OriginRefused,
+    /// Changing requests or messages without the token.
+    TokenRefused,
+    /// Pauses of reading from connections that did not read their answers.
+    Stalls,
+    /// Answers to pings that were replaced by the next one.
+    PongsSkipped,
+    /// Requests and messages that were not complete in time.
+    TooSlow,
+    /// Connections that ended with an unread last answer.
+    Untaken,
+    /// Incomplete requests and messages that there was no room to keep.
+    KeptFull,
+    /// Times that all queues together reached their bound.
+    QueuesFull,
+    /// Latest messages of channels that were dropped because their total size exceeded the bound.
+    StatesForgotten,
+    /// Subscriptions refused because there are too many.
+    SubscriptionsRefused,
+    /// Connections refused by a fault.
     Refused,
-    /// Connections ignored by fault.
+    /// Connections ignored by a fault.
     HalfOpen,
-    /// Connections reset by fault.
+    /// Connections reset by a fault.
     Reset,
 }
 
 const COUNTERS: usize = Counter::Reset as usize + 1;
 
-/// Passes are sorted by duration: below 2 µs, 4 µs, and so on; the last takes the rest.
+/// Passes are counted by duration: below 2 µs, 4 µs, and so on. The last bucket takes the rest.
 pub(crate) const PASS_BUCKETS: usize = 24;
 
-/// One thread's counters, on cache lines of their own.
+/// One thread's counters, on separate cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Counters {
@@ -96,18 +118,18 @@ impl Counters {
         Counters { values: zeroes(), passes: array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    /// Adds; only the owning thread may.
+    /// Adds to a counter. Only the owning thread may call it.
     pub(crate) fn add(&self, counter: Counter, n: u64) {
         let value = &self.values[counter as usize];
         value.store(value.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
-    /// Takes one from a gauge; only the owning thread may.
+    /// Subtracts one from a gauge. Only the owning thread may call it.
     pub(crate) fn fall(&self, counter: Counter) {
         self.add(counter, u64::MAX);
     }
 
-    /// Keeps the higher value; only the owning thread may.
+    /// Keeps the higher value. Only the owning thread may call it.
     pub(crate) fn raise(&self, counter: Counter, seen: u64) {
         let value = &self.values[counter as usize];
         if value.load(Relaxed) < seen {
@@ -115,7 +137,7 @@ impl Counters {
         }
     }
 
-    /// Notes how long a pass over the subscribers took.
+    /// Records the duration of a pass over the subscribers.
     pub(crate) fn pass_took(&self, ns: u64) {
         self.add(Counter::Passes, 1);
         self.add(Counter::PassNs, ns);
@@ -130,18 +152,18 @@ impl Counters {
     }
 }
 
-/// The counter over all threads.
+/// Returns the sum of a counter over all threads.
 pub(crate) fn sum<'a>(threads: impl IntoIterator<Item = &'a Counters>, counter: Counter) -> u64 {
     threads.into_iter().fold(0, |sum, counters| sum.wrapping_add(counters.value(counter)))
 }
 
-/// The highest value of any thread.
+/// Returns the highest value of any thread.
 pub(crate) fn max<'a>(threads: impl IntoIterator<Item = &'a Counters>, counter: Counter) -> u64 {
     threads.into_iter().map(|counters| counters.value(counter)).max().unwrap_or(0)
 }
 
-/// Durations of passes over all threads: upper bound in µs (`None`: no bound) and count,
-/// without the empty ones.
+/// Returns the durations of passes over all threads: upper bound in µs (`None`: no bound) and count, without
+/// empty buckets.
 pub(crate) fn passes<'a>(
     threads: impl IntoIterator<Item = &'a Counters> + Clone,
 ) -> impl Iterator<Item = (Option<u64>, u64)> {

@@ -1,4 +1,4 @@
-//! Asking a running server to stop, from anywhere.
+//! Stops a running server from anywhere.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pushmark_net::Waker;
 
-/// A request to stop that every event loop hears; clones are the same request.
+/// A stop request for every event loop. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Stop {
     requested: Arc<AtomicBool>,
@@ -15,23 +15,23 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Makes one that is not requested yet.
+    /// Makes a stop that is not yet requested.
     pub fn new() -> io::Result<Stop> {
         Ok(Stop { requested: Arc::new(AtomicBool::new(false)), bell: Waker::new()? })
     }
 
-    /// Asks for the stop. One atomic store and one `write`: a signal handler may call it.
+    /// Requests the stop. It is one atomic store and one `write`, so a signal handler may call it.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Release);
         self.bell.ring();
     }
 
-    /// Whether it was asked for.
+    /// Returns whether the stop was requested.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Acquire)
     }
 
-    /// Readable once requested, and for ever after: nobody silences this bell.
+    /// Readable once requested, permanently, because this waker is never silenced.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }

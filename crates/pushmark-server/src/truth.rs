@@ -1,55 +1,56 @@
-//! The truth log: what the server really did, to hold measurements against.
+//! The truth log: a record of what the server did, to compare measurements with.
 //!
-//! Kept in memory while the server runs, each thread for itself; merged and written as CSV
-//! when it stops. Off unless asked for: it costs a clock reading for each write and 16 bytes
-//! for each delivery.
+//! Each thread keeps its log in memory while the server runs. The logs are merged and written as CSV when it
+//! stops. It is off by default, because it costs a clock reading for each write and 16 bytes for each
+//! delivery.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
-use pushmark_net::Nanos;
+use pushmark_net::{Clock, Nanos};
 
 use crate::publication::Publication;
 
-/// Most publications with a line of their own; later ones are counted only.
+/// The most publications with a separate line. Later ones are only counted.
 const PUBLICATIONS_MAX: usize = 1 << 20;
 
-/// Most deliveries with an instant of their own over all threads; later ones are counted only.
+/// The most deliveries with a recorded instant, over all threads. Later ones are only counted.
 const DELIVERIES_MAX: usize = 4_000_000;
 
-/// What became of one publication.
+/// The fate of one publication.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     channel: u32,
     /// Sequence, due and sent of its stamp.
     stamp: Option<(u64, u64, u64)>,
-    /// Subscriptions when it went out, held long polls among them.
+    /// Subscriptions at the time of delivery, including held long polls.
     pub(crate) subscribers: u64,
-    /// Deliveries written, the second of a duplicate among them.
+    /// Deliveries written, including the second of a duplicate.
     pub(crate) written: u64,
-    /// Deliveries not made, by fault.
+    /// Deliveries dropped by a fault.
     pub(crate) dropped: u64,
-    /// Deliveries made twice, by fault.
+    /// Deliveries made twice by a fault.
     pub(crate) duplicated: u64,
-    /// Deliveries made after the one that should have followed them, by fault.
+    /// Deliveries made after their successor by a fault.
     pub(crate) swapped: u64,
-    /// Deliveries made without their end, by fault.
+    /// Deliveries made without their end by a fault.
     pub(crate) truncated: u64,
-    /// Deliveries that gave way in a full queue.
+    /// Deliveries dropped from a full queue.
     pub(crate) overflowed: u64,
-    /// Long polls that were held, and so heard it.
+    /// Held long polls, which received it.
     pub(crate) listening: u64,
-    /// Long polls with a cursor between two requests.
+    /// Long polls with a cursor, between two requests.
     pub(crate) in_flight: u64,
-    /// Long polls without a cursor between two requests: they missed it.
+    /// Long polls without a cursor, between two requests. They missed it.
     pub(crate) deaf: u64,
-    /// Deliveries made with another first byte, by fault.
+    /// Deliveries made with another first byte by a fault.
     pub(crate) corrupted: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Written {
     at_us: u64,
+    done_us: u64,
     /// Index of the publication's line.
     line: u32,
     connection: u32,
@@ -58,7 +59,7 @@ struct Written {
 /// One thread's log.
 #[derive(Debug)]
 pub(crate) struct Truth {
-    /// By cursor − 1: every thread sees every publication.
+    /// By cursor − 1, because every thread sees every publication.
     lines: Vec<Line>,
     deliveries: Vec<Written>,
     deliveries_max: usize,
@@ -68,7 +69,7 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// An empty log for one of `threads` threads.
+    /// Makes an empty log for one of `threads` threads.
     pub(crate) fn new(threads: usize) -> Truth {
         Truth {
             lines: Vec::new(),
@@ -80,7 +81,7 @@ impl Truth {
         }
     }
 
-    /// A publication is about to go out.
+    /// Opens the line of a publication before its delivery.
     pub(crate) fn publication(&mut self, publication: &Publication, note: impl FnOnce(&mut Line)) {
         debug_assert_eq!(
             publication.cursor,
@@ -104,7 +105,7 @@ impl Truth {
         }
     }
 
-    /// A delivery was handed to the kernel in a write that began at `at_ns`.
+    /// Records a delivery that was handed to the kernel in a write that began at `at_ns` and has ended now.
     pub(crate) fn written(&mut self, cursor: u64, connection: u32, at_ns: Nanos) {
         self.note(cursor, |line| line.written += 1);
         if self.deliveries.len() >= self.deliveries_max || cursor as usize > self.lines.len() {
@@ -112,18 +113,19 @@ impl Truth {
             return;
         }
         let line = (cursor - 1) as u32;
-        self.deliveries.push(Written { at_us: at_ns / 1000, line, connection });
+        let done_us = Clock::now() / 1000;
+        self.deliveries.push(Written { at_us: at_ns / 1000, done_us, line, connection });
     }
 
-    /// A connection asked to subscribe for the first time.
+    /// Records the first subscription of a connection.
     pub(crate) fn connection(&mut self, ordinal: u32, peer: SocketAddr, transport: &'static str) {
-        // One line each; connections are bounded by descriptors, but a long run may see many.
+        // One line each. Connections are bounded by descriptors, but a long run may have many.
         if self.connections.len() < PUBLICATIONS_MAX {
             self.connections.push((ordinal, peer, transport));
         }
     }
 
-    /// Joins another thread's log of the same run.
+    /// Merges another thread's log of the same run.
     pub(crate) fn merge(&mut self, other: Truth) {
         for (index, theirs) in other.lines.into_iter().enumerate() {
             let Some(line) = self.lines.get_mut(index) else {
@@ -161,7 +163,7 @@ impl Truth {
             "# publication,cursor,channel,sequence,due_us,sent_us,subscribers,written,dropped,duplicated,swapped,truncated,overflowed,listening,in_flight,deaf,corrupted"
         )?;
         writeln!(out, "# connection,ordinal,peer,transport")?;
-        writeln!(out, "# delivery,channel,sequence,connection,write_us")?;
+        writeln!(out, "# delivery,channel,sequence,connection,write_us,written_us")?;
         writeln!(out, "# total,name,count")?;
         for (index, line) in self.lines.iter().enumerate() {
             let (sequence, due_us, sent_us) = stamp_fields(line);
@@ -190,7 +192,8 @@ impl Truth {
             let line = &self.lines[written.line as usize];
             let (sequence, ..) = stamp_fields(line);
             let channel = name(channels, line);
-            writeln!(out, "delivery,{channel},{sequence},{},{}", written.connection, written.at_us)?;
+            let Written { connection, at_us, done_us, .. } = written;
+            writeln!(out, "delivery,{channel},{sequence},{connection},{at_us},{done_us}")?;
         }
         let total = |field: fn(&Line) -> u64| self.lines.iter().map(field).sum::<u64>();
         for (name, count) in [

@@ -1,4 +1,4 @@
-//! Batching: what comes for a subscriber within the batch time leaves in one write, in its order.
+//! Batching: messages for a subscriber within the batch time leave in one write, in order.
 
 mod common;
 
@@ -14,14 +14,14 @@ fn batching() -> Server {
     Server::start(Options { batch_ns: BATCH_US * 1_000, ..Options::default() })
 }
 
-/// What one subscriber saw of [`COUNT`] publications, one each ms.
+/// One subscriber's view of [`COUNT`] publications, one each ms.
 struct Heard {
     reads: u64,
-    /// Of each message, how long after it was due it had been read, µs.
+    /// For each message, the time from due to read, µs.
     waits_us: Vec<u64>,
 }
 
-/// Reads until all were seen: a read holds what was written at once, so long as we keep up.
+/// Reads until all were received. If the reader keeps up, a read contains what one write sent.
 fn hear(server: &Server, client: &mut Client) -> Heard {
     server.emit(&["a"], INTERVAL_US, &format!(r#","count":{COUNT}"#));
     let (mut heard, mut seen) = (Heard { reads: 0, waits_us: Vec::new() }, Vec::new());
@@ -38,18 +38,18 @@ fn hear(server: &Server, client: &mut Client) -> Heard {
     heard
 }
 
-/// The known answer: a batch begins with a message and lasts 20 ms; one message a ms makes 21 a
-/// batch, which have waited 20, 19, … 0 ms: uniform over the batch time.
+/// The expected result: a batch begins with a message and lasts 20 ms. One message a ms makes 21 a batch,
+/// which have waited 20, 19, … 0 ms: uniform over the batch time.
 fn is_batched(heard: &Heard) {
     let batches = COUNT / (BATCH_US / INTERVAL_US + 1);
     assert!(heard.reads <= 2 * batches, "{} reads where {batches} were due", heard.reads);
     let mut waits: Vec<u64> = heard.waits_us.clone();
     waits.sort_unstable();
     let quantile = |share: usize| waits[waits.len() * share / 100];
-    // A machine that is busy elsewhere only adds.
+    // A busy machine only adds to the waits.
     assert!(quantile(90) >= BATCH_US * 8 / 10, "p90 {} µs", quantile(90));
     assert!(quantile(50) >= BATCH_US * 4 / 10, "p50 {} µs", quantile(50));
-    assert!(quantile(5) <= BATCH_US / 2, "p5 {} µs: those that came last waited least", quantile(5));
+    assert!(quantile(5) <= BATCH_US / 2, "p5 {} µs: the last ones waited least", quantile(5));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_long_poll_is_answered_once_a_batch() {
         answers += 1;
     }
     assert_eq!(seen, (0..COUNT).collect::<Vec<_>>(), "in order, each once");
-    // What came between an answer and the next request is answered at once: two answers a batch.
+    // Messages between an answer and the next request are answered at once: two answers a batch.
     let batches = COUNT / (BATCH_US / INTERVAL_US + 1);
     assert!(answers <= 4 * batches, "{answers} answers where about {} were due", 2 * batches);
 }

@@ -1,4 +1,4 @@
-//! Bayeux 1.0 over long polling (CONTRACT 6.7); what WebSocket adds is in `bayeux_websocket.rs`.
+//! Bayeux 1.0 over long polling (CONTRACT 6.7). WebSocket is in `bayeux_websocket.rs`.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn text(sequence: u64) -> String {
     String::from_utf8(message(sequence, 64)).unwrap()
 }
 
-/// Waits until so many subscribe over long polling.
+/// Waits until this number of sessions is subscribed over long polling.
 fn subscribed(server: &Server, sessions: u64) {
     server.wait_until("subscribed", |stats| stats["transports"]["bayeux"] == sessions);
 }
@@ -68,7 +68,7 @@ fn the_first_connect_is_answered_at_once_and_the_next_is_held() {
     session.connect(&json!({}));
     assert_eq!(session.connected(), [json!({"channel": "/meta/connect", "id": "c", "successful": true})]);
     assert!(began.elapsed().as_millis() >= 60, "held");
-    // Of a server that holds for 30 s, for as long as the client advises.
+    // The server's own hold is 30 s; the client's advice is shorter.
     let server = Server::plain();
     let mut session = Session::open(&server, &json!({}));
     let began = Instant::now();
@@ -92,7 +92,7 @@ fn a_publication_answers_the_connect_that_is_held() {
     let heard = session.connected();
     assert_eq!(heard[0], json!({"channel": "/c", "data": text}));
     assert_eq!(heard[1]["channel"], "/meta/connect");
-    // Between two connects it waits, and the next is answered at once.
+    // Between two connects a publication waits, and the next connect is answered at once.
     server.publish("c", b"later");
     server.publish("c", b"and later");
     session.connect(&json!({}));
@@ -141,14 +141,14 @@ fn peers_publish_to_all_transports() {
     let reply = session.ask("/c", &json!({"data": "told", "id": 7}));
     assert_eq!(reply, [json!({"channel": "/c", "id": 7, "successful": true})]);
     assert_eq!(data(&session.connected()), ["told"]);
-    // A value is itself again for Bayeux, and its JSON for everybody else.
+    // Other Bayeux clients receive the value, and other transports its JSON.
     session.connect(&json!({}));
     session.ask("/c", &json!({"data": {"n": 1}}));
     assert_eq!(session.connected()[0]["data"], json!({"n": 1}));
     let mut body = Vec::new();
     stream.stream_while(&mut body, |body| body.len() < 5 + 8);
     assert_eq!(body, b"told\n{\"n\":1}\n");
-    // Whoever has no session may publish too.
+    // A client without a session may publish, too.
     let mut stranger = server.client();
     post(&mut stranger, &json!({"channel": "/c", "data": "from afar"}));
     assert_eq!(messages(&stranger.answer())[0]["successful"], true);
@@ -236,7 +236,7 @@ fn a_batch_is_answered_together() {
         session.message("/b", &json!({"data": "x", "id": 2})),
         session.message("/meta/connect", &json!({"connectionType": "long-polling", "id": 3})),
     ]);
-    // A connect that shares its request is not held, and bytes may come one at a time.
+    // A connect with other messages in its request is not held, and bytes may arrive one at a time.
     post_slowly(&mut session.asking, &batch);
     let replies = messages(&session.asking.answer());
     assert_eq!(replies.iter().map(|reply| reply["id"].clone()).collect::<Vec<_>>(), [1, 2, 3]);
@@ -308,7 +308,7 @@ fn a_client_whose_connect_is_held_is_remembered() {
     let mut session = Session::open(&server, &json!({}));
     session.connect(&json!({"advice": {"timeout": 700}}));
     assert_eq!(session.connected()[0]["successful"], true);
-    // Its connection is lost, and it does not come back.
+    // Its connection is lost, and it does not reconnect.
     session.connect(&json!({}));
     server.wait_until("held", |stats| stats["bayeux"]["connects"] == 3);
     assert_eq!(server.stats()["bayeux"]["sessions"], 1);
@@ -353,18 +353,18 @@ fn what_is_not_confirmed_is_sent_again() {
     let mut session = Session::open(&server, &json!({"ext": {"ack": true}}));
     session.subscribe(&json!("/a"));
     server.publish("a", b"one");
-    // Nothing comes but with a connect.
+    // Events are only sent with a connect.
     assert_eq!(session.ask("/service/x", &json!({"data": 1})).len(), 1);
     session.connect(&json!({"ext": {"ack": 1}}));
     let heard = session.connected();
     assert_eq!((data(&heard), &heard[1]["ext"]["ack"]), (vec!["one"], &json!(2)));
     server.publish("a", b"two");
-    // That reply was lost: the client has seen batch 1 only.
+    // That reply was lost: the client has received batch 1 only.
     session.connect(&json!({"ext": {"ack": 1}}));
     assert_eq!(data(&session.connected()), ["one", "two"]);
     session.connect(&json!({"ext": {"ack": 3}, "advice": {"timeout": 0}}));
     assert_eq!(data(&session.connected()), [] as [&str; 0]);
-    assert_eq!(server.stats()["deliveries"], 2, "what is sent again is one delivery");
+    assert_eq!(server.stats()["deliveries"], 2, "an event that is sent again is one delivery");
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn clocks_are_compared_where_the_client_asks() {
     session.connect(&json!({"advice": {"timeout": 30}, "ext": {"timesync": {"tc": 1_000, "l": 2, "o": 3}}}));
     let synced = &session.connected()[0]["ext"]["timesync"];
     assert_eq!(synced["tc"], 1_000);
-    assert!(synced["p"].as_i64().unwrap() >= 30, "held so long: {synced}");
+    assert!(synced["p"].as_i64().unwrap() >= 30, "the hold is included: {synced}");
     assert_eq!(synced["a"].as_i64().unwrap(), 1_005 - synced["ts"].as_i64().unwrap());
 }
 

@@ -1,5 +1,5 @@
-//! Bayeux sessions under faults and full queues: the known answers are the same as for every
-//! transport (CONTRACT 3.5).
+//! Bayeux sessions under faults and full queues. The expected results are the same as for every transport
+//! (CONTRACT 3.5).
 
 mod common;
 
@@ -12,14 +12,14 @@ use pushmark_model::stamp::Stamp;
 use pushmark_server::{Faults, Options, QueuePolicy};
 use serde_json::{Value, json};
 
-/// What three sessions heard of a hundred publications, answer by answer, and what was true.
+/// What three sessions received of a hundred publications, answer by answer, and the truth log.
 struct Outcome {
     heard: Vec<Vec<Vec<Stamp>>>,
     truth: Truth,
 }
 
 impl Outcome {
-    /// All that one heard, in order.
+    /// Everything that one session received, in order.
     fn orders(&self) -> impl Iterator<Item = Vec<u64>> {
         self.heard.iter().map(|answers| answers.concat().iter().map(|stamp| stamp.sequence).collect())
     }
@@ -37,7 +37,7 @@ fn all_emitted(stats: &Value) -> bool {
     stats["emits"]["count"] == 100
 }
 
-/// Over long polling: some answers to connects that are held, the rest to those that are not.
+/// Over long polling: some answers to held connects, the others to connects that are not held.
 fn three_polling(faults: Faults) -> Outcome {
     let faulty = faulty(faults);
     let mut sessions: Vec<Session> = (0..3).map(|_| Session::open(&faulty.server, &json!({}))).collect();
@@ -62,7 +62,7 @@ fn three_polling(faults: Faults) -> Outcome {
     Outcome { heard, truth: faulty.truth() }
 }
 
-/// Over WebSockets: pushed, until the server says goodbye.
+/// Over WebSockets: pushed, until the server closes.
 fn three_sockets(faults: Faults) -> Outcome {
     let faulty = faulty(faults);
     let mut sockets: Vec<Socket> = (0..3).map(|_| Socket::open(&faulty.server, &json!({}))).collect();
@@ -112,7 +112,7 @@ fn one_in_n_deliveries_is_made_twice_and_never_in_one_answer() {
         assert_eq!(outcome.count(), 330);
         for answer in outcome.heard.iter().flatten() {
             let once: BTreeSet<u64> = answer.iter().map(|stamp| stamp.sequence).collect();
-            assert_eq!(once.len(), answer.len(), "twice in one would count once");
+            assert_eq!(once.len(), answer.len(), "two copies in one answer would count once");
         }
     }
 }
@@ -152,7 +152,7 @@ fn a_handshake_may_be_refused() {
     assert_eq!(server.stats()["faults"]["refused"], 1);
 }
 
-/// A session that hears nothing of ten publications, for it does not connect.
+/// A session that receives none of ten publications, because it does not connect.
 fn overfilled(queue_policy: QueuePolicy, more: &Value) -> (Server, Session) {
     let server = Server::start(Options { queue_max: 4, queue_policy, ..Options::default() });
     let mut session = Session::open(&server, more);

@@ -17,7 +17,7 @@ fn a_websocket_carries_a_session() {
     let mut socket = Socket::open(&server, &json!({}));
     socket.tell("/meta/subscribe", &json!({"subscription": ["/a", "/b/*"], "id": 1}));
     assert_eq!(socket.heard(1)[0]["ext"], json!({"pushmark": {"subscribed": "a=-"}}));
-    // The connect is held, and events are pushed past it.
+    // The connect is held, and events are pushed meanwhile.
     socket.tell("/meta/connect", &json!({"connectionType": "websocket", "id": "held"}));
     server.wait_until("held", |stats| stats["transports"]["bayeux-websocket"] == 1);
     for n in 0..3 {
@@ -78,7 +78,7 @@ fn with_acknowledgements_a_websocket_hears_by_connects_only() {
 fn clients_come_to_the_thread_of_their_session() {
     let server = Server::start(Options { threads: 4, ..Options::default() });
     let mut sessions: Vec<Session> = (0..8).map(|_| Session::open(&server, &json!({}))).collect();
-    // Each of these connections may have landed on any thread; so may a WebSocket that takes over.
+    // Any thread may have accepted each of these connections, and a WebSocket that takes over.
     for (own, session) in sessions.iter_mut().enumerate() {
         for channel in ["/x", "/y", "/all", &format!("/own{own}")] {
             session.asking = server.client();
@@ -97,7 +97,7 @@ fn clients_come_to_the_thread_of_their_session() {
         assert_eq!(socket.heard(1)[0]["successful"], true);
         server.publish(&format!("own{own}"), b"pushed");
         assert_eq!(data(&socket.heard(1)), ["pushed"]);
-        // Away it goes again, over long polling.
+        // The session ends over long polling.
         session.ask("/meta/disconnect", &json!({}));
     }
     assert_eq!(server.stats()["bayeux"]["unknown_clients"], 0);
@@ -145,7 +145,7 @@ fn whoever_comes_and_goes_everybody_hears_what_he_asked_for() {
         }
         let channel = draw(CHANNELS.len());
         server.publish(CHANNELS[channel], round.to_string().as_bytes());
-        // A text to oneself shows what came before it.
+        // A text to itself shows everything that was sent before it.
         for (socket, names) in &mut crowd {
             socket.tell("/service/echo", &json!({"data": 1}));
             let mut heard = socket.heard(1);
@@ -154,7 +154,7 @@ fn whoever_comes_and_goes_everybody_hears_what_he_asked_for() {
                 assert_eq!(data(&heard), [round.to_string()], "{names:?} hear {}", CHANNELS[channel]);
                 heard = socket.heard(1);
             }
-            assert_eq!(heard[0]["channel"], "/service/echo", "{names:?} do not hear {}", CHANNELS[channel]);
+            assert_eq!(heard[0]["channel"], "/service/echo", "{names:?} miss {}", CHANNELS[channel]);
         }
     }
 }

@@ -93,7 +93,7 @@ fn a_connection_carries_many_requests_even_sent_ahead() {
 fn a_request_may_come_byte_by_byte() {
     let server = Server::plain();
     let mut client = server.client();
-    let request = b"POST /publish?channel=c0 HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    let request = b"POST /publish?channel=c0 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
     for byte in request {
         client.socket.write_all(&[*byte]).unwrap();
     }
@@ -152,12 +152,12 @@ fn an_emitter_keeps_its_schedule() {
         assert_eq!((u64::from(stamp.channel), stamp.sequence), (10 + channel, sequence));
         assert_eq!(stamp.due_us, start_us + sequence * 5_000 + channel * 2_500);
         assert_eq!((stamp.nonce, stamp.publisher), (7, 3));
-        assert!(stamp.sent_us >= stamp.due_us, "nothing is sent early");
+        assert!(stamp.sent_us >= stamp.due_us, "no message is sent early");
     }
     assert_eq!(body.len(), 40 * 65, "64 bytes each, and a line end");
     let mut lags: Vec<u64> = stamps.iter().map(|stamp| stamp.sent_us - stamp.due_us).collect();
     lags.sort_unstable();
-    // The machine may be busy with other tests; half of the ticks are on time even so.
+    // The machine may be busy with other tests. Half of the ticks are on time even then.
     assert!(lags[20] < 2_000, "median lag {} us: {lags:?}", lags[20]);
     assert_eq!(server.stats()["emits"]["count"], 40);
 }

@@ -1,4 +1,4 @@
-//! Known answers: each fault does exactly what it says, and the truth log agrees.
+//! Faults with known results: each does exactly what it specifies, and the truth log agrees.
 
 mod common;
 
@@ -11,15 +11,15 @@ use pushmark_net::Clock;
 use pushmark_server::{Faults, Options};
 use serde_json::Value;
 
-/// What five streams saw, what the server says, and what it really did.
+/// What five streams received, the server's statistics, and the truth log.
 struct Outcome {
     seen: Vec<Vec<Stamp>>,
     stats: Value,
     truth: Truth,
 }
 
-/// Emits `count` messages to five streams; stops the server once its statistics say that all is
-/// done, so that each stream can be read to its end.
+/// Emits `count` messages to five streams. Stops the server when its statistics satisfy `done`, so that each
+/// stream can be read to its end.
 fn five_streams(faulty: Faulty, interval_us: u64, count: u64, done: impl Fn(&Value) -> bool) -> Outcome {
     let mut crowd: Vec<_> = (0..5).map(|_| faulty.server.client()).collect();
     for client in &mut crowd {
@@ -36,7 +36,7 @@ fn five_streams(faulty: Faulty, interval_us: u64, count: u64, done: impl Fn(&Val
     Outcome { seen: crowd.into_iter().map(read).collect(), stats, truth }
 }
 
-/// All of so many ticks were emitted, and with them their passes over.
+/// All of these ticks were emitted, and their passes are over.
 fn emitted(count: u64) -> impl Fn(&Value) -> bool {
     move |stats| stats["emits"]["count"] == count
 }
@@ -72,10 +72,10 @@ fn one_in_n_deliveries_changes_places_with_the_next() {
         let order = sequences(stamps);
         swapped += order.windows(2).filter(|pair| pair[0] > pair[1]).count() as u64;
         let once: BTreeSet<u64> = order.iter().copied().collect();
-        assert_eq!(once.len(), order.len(), "nothing comes twice");
+        assert_eq!(once.len(), order.len(), "no message arrives twice");
     }
     assert_eq!(swapped, truth.total("swapped"));
-    // Of 71 held back, those whose next never came were not written.
+    // Of 71 held back, those without a following message were not written.
     assert_eq!(truth.total("written") + (500 / 7 - swapped), 500);
     assert_eq!(in_all(&seen) as u64, truth.total("written"));
 }
@@ -116,7 +116,7 @@ fn a_long_polls_duplicate_comes_in_its_next_answer() {
     let mut client = faulty.server.client();
     let mut cursor = client.ask("/long-poll?channel=a&since=").cursor().to_owned();
     let mut answers = Vec::new();
-    // The fifth request has nothing new to wait for, but a duplicate to hear.
+    // The fifth request receives no new message, but a duplicate.
     for n in 0..5 {
         if n < 4 {
             faulty.server.publish("a", &message(n, 64));
@@ -149,7 +149,7 @@ fn deliveries_are_late_by_exactly_what_was_asked() {
             .collect();
         errors.sort_unstable();
         assert_eq!(errors.len(), 20);
-        // The machine may be busy with other tests; half are exact even so.
+        // The machine may be busy with other tests. Half are exact even then.
         assert!(errors[10] < 200, "{spec}: errors in us {errors:?}");
     }
 }
@@ -217,7 +217,7 @@ fn one_in_n_connections_is_refused_or_ignored() {
         .iter_mut()
         .zip(1..)
         .map(|(client, asked)| match asked {
-            // The twelfth would be both: it is refused, and the silence is owed to another.
+            // Both faults apply to the twelfth: it is refused, and the ignoring is owed to a later one.
             4 | 8 => "ignored",
             _ if client.read_more() => "served",
             _ => "refused",

@@ -1,4 +1,4 @@
-//! Instrumented requests: every answer tells what the server did for it (CONTRACT 7).
+//! Instrumented requests: every answer reports what the server did for it (CONTRACT 7).
 
 mod common;
 
@@ -11,7 +11,7 @@ fn register(client: &mut Client, document: &str) {
     client.request("POST", "/request", &[], document.as_bytes());
 }
 
-/// Reads a comet answer until so many of its lines are whole.
+/// Reads a comet answer until `wanted` lines are complete.
 fn lines(client: &mut Client, wanted: usize) -> Vec<Value> {
     let mut body = Vec::new();
     client.stream_while(&mut body, |body| body.iter().filter(|&&byte| byte == b'\n').count() < wanted);
@@ -20,10 +20,10 @@ fn lines(client: &mut Client, wanted: usize) -> Vec<Value> {
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
+    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
-/// Two instants between `from_us` and now, and the time between them.
+/// Checks two instants between `from_us` and now, and their difference.
 fn assert_timings(timings: &Value, from_us: u64) {
     let (created, sent) = (number(&timings["created"]), number(&timings["sent"]));
     assert!(from_us <= created && created <= sent && sent <= Clock::now() / 1000, "{timings}");
@@ -56,7 +56,7 @@ fn a_long_poll_is_answered_with_the_first_event() {
     assert_eq!(response["request"], asked);
     assert_eq!(response["connections"], json!({"start": 1, "finish": 1}));
     assert_eq!(stamps(&answer.body)[0].sequence, 5);
-    // The answer ended the registration; the connection may ask for the next.
+    // The answer ended the registration. The connection may send the next request.
     assert_eq!(server.stats()["channels"]["b"]["subscribers"], 0);
     register(&mut client, &asked.to_string());
     server.wait_until("registered again", |stats| stats["transports"]["long-poll"] == 1);
@@ -90,7 +90,7 @@ fn places_and_totals_count_the_requests_of_the_event() {
         register(client, &format!(r#"{{"type":"comet","events":{events}}}"#));
         client.head();
     }
-    // Who does not ask for the documents is none of the requests.
+    // A client that does not request the documents does not count.
     let mut stream = server.client();
     stream.subscribe("/stream?channel=a", &[]);
     server.publish("a", b"news");

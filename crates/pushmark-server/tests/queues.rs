@@ -1,4 +1,4 @@
-//! Subscribers who do not read: bounded queues, and one write for each client and turn.
+//! Slow consumers: bounded queues, and one write for each client and turn.
 
 mod common;
 
@@ -7,7 +7,7 @@ use pushmark_server::{Options, QueuePolicy};
 
 const MESSAGE: usize = 256 * 1024;
 
-/// A client that reads nothing while far more is published than sockets hold.
+/// A client that reads nothing while much more is published than sockets can buffer.
 fn overfill(queue_policy: QueuePolicy) -> (Server, Client) {
     let server = Server::start(Options { queue_max: 4, queue_policy, ..Options::default() });
     let mut sleeper = server.client();
@@ -25,7 +25,7 @@ fn the_oldest_message_gives_way() {
     let dropped = stats["dropped"].as_u64().unwrap();
     assert_eq!((&stats["disconnected"], &stats["queue_depth_max"]), (&0.into(), &4.into()));
     assert!(dropped > 0, "{stats:#}");
-    // Awake again, it gets the first and the last, whole and in order.
+    // When it reads again, it receives the first and the last, complete and in order.
     let mut body = Vec::new();
     sleeper.stream_while(&mut body, |body| stamps(body).last().is_none_or(|s| s.sequence < 63));
     let seen = sequences(&stamps(&body));
@@ -61,8 +61,8 @@ fn what_is_due_together_goes_out_together() {
     let mut client = server.client();
     client.subscribe("/stream?channel=a,b,c,d", &[]);
     server.emit(&["a", "b", "c", "d"], 20_000, r#","count":10"#);
-    // The kernel may join two writes, but never cuts one so small: with one write for each
-    // tick, no read ends inside a tick.
+    // The kernel may join two writes, but never splits a write this small. With one write for each tick, no
+    // read ends inside a tick.
     let mut read = Vec::new();
     while stamps(&read).len() < 40 {
         assert!(client.read_more());

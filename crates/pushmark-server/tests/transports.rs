@@ -1,4 +1,4 @@
-//! Every transport delivers what was published, and says from when (CONTRACT 3 and 6).
+//! Every transport delivers the publications, and acknowledges the starting point (CONTRACT 3 and 6).
 
 mod common;
 
@@ -21,7 +21,7 @@ fn the_acknowledgement_tells_each_channels_last_sequence() {
     }
     let head = server.client().upgrade("/ws?channel=b,a");
     assert_eq!(head.header("pushmark-subscribed"), expected);
-    // A publisher that starts anew begins a new count; an older message does not lower it.
+    // A restarted publisher begins a new count. An older message does not lower it.
     server.publish("a", &message(3, 64));
     assert_eq!(server.ask("GET", "/poll?channel=a", "").header("pushmark-subscribed"), "a=17");
 }
@@ -89,7 +89,7 @@ fn long_poll_with_a_cursor_misses_nothing() {
     assert_eq!((first.status, first.text()), (200, ""), "acknowledged at once");
     let mut cursor = first.cursor().to_owned();
     let mut seen = Vec::new();
-    // Published while the client is away, and while it is held, in turns.
+    // Published in turns while the client is away and while it is held.
     for n in 0..10 {
         let target = format!("/long-poll?channel=a&since={cursor}");
         let away = n % 2 == 0;
@@ -117,7 +117,7 @@ fn long_poll_without_a_cursor_is_deaf_between_two_requests() {
         server.wait_until("held", |stats| stats["transports"]["long-poll"] == 1);
         server.publish("a", &message(2 * n, 48));
         assert_eq!(client.answer().sequences(), [2 * n]);
-        server.publish("a", &message(2 * n + 1, 48)); // nobody listens
+        server.publish("a", &message(2 * n + 1, 48)); // between two requests
     }
 }
 
@@ -209,7 +209,7 @@ fn a_broken_frame_ends_the_websocket_with_its_code() {
     let server = Server::plain();
     let mut client = server.client();
     client.upgrade("/ws?channel=a");
-    // RFC 6455 5.1: a server must close upon a frame that is not masked.
+    // RFC 6455 5.1: a server must close on an unmasked frame.
     std::io::Write::write_all(&mut client.socket, b"\x81\x01x").unwrap();
     client.read_more();
     assert_eq!(&client.pending[..1], b"\x88");
@@ -265,7 +265,7 @@ fn several_threads_serve_one_crowd() {
         seen.sort_unstable();
         assert_eq!(seen, (0..20).chain([1_000 + n as u64]).collect::<Vec<_>>());
     }
-    // A cursor means the same to every thread, whichever a connection lands on.
+    // A cursor has the same meaning in every thread, whichever accepts the connection.
     let cursor = server.ask("GET", "/poll?channel=all&since=", "").cursor().to_owned();
     assert_eq!(cursor, "44");
     assert_eq!(server.stats()["threads"], 3);

@@ -1,4 +1,4 @@
-//! A file without a name, for what a long run need not hold in memory.
+//! An unnamed file, for data that a long run does not have to hold in memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek as _, SeekFrom};
@@ -8,7 +8,7 @@ use pushmark_model::frame;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What was set aside, in order. The file is made with the first of it and ends with us.
+/// Data set aside, in order. The first item creates the file; it disappears with the process.
 #[derive(Debug)]
 pub(crate) struct Aside<T> {
     file: Option<File>,
@@ -22,10 +22,10 @@ impl<T> Default for Aside<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Aside<T> {
-    /// Sets something aside.
+    /// Appends an item.
     ///
     /// # Errors
-    /// The file's own; it then holds what it held before.
+    /// Fails if the file cannot be written; it then keeps its previous content.
     pub(crate) fn put(&mut self, what: &T) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -33,16 +33,16 @@ impl<T: Serialize + DeserializeOwned> Aside<T> {
         };
         let before = file.stream_position()?;
         frame::write(file, what).inspect_err(|_| {
-            // What cannot be cut off is a torn frame, where reading ends.
+            // If the truncation fails, a torn frame remains, and reading ends there.
             let _ = file.set_len(before);
             let _ = file.seek(SeekFrom::Start(before));
         })
     }
 
-    /// Everything that was set aside, and gives the file up.
+    /// Reads all items and drops the file.
     ///
     /// # Errors
-    /// The file's own. What was read until then has been given.
+    /// Fails if the file cannot be read. Items read until then have been passed to `each`.
     pub(crate) fn take(&mut self, mut each: impl FnMut(T)) -> io::Result<()> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         file.seek(SeekFrom::Start(0))?;
@@ -74,7 +74,7 @@ mod tests {
         let mut aside = Aside { file: Some(full), holds: PhantomData };
         assert_eq!(aside.put(&7_u32).unwrap_err().kind(), io::ErrorKind::StorageFull);
 
-        // Half a frame that could not be cut off.
+        // Half a frame that could not be truncated.
         let mut aside = Aside::default();
         aside.put(&8_u32).unwrap();
         io::Write::write_all(aside.file.as_mut().unwrap(), &[200, 0, 0, 0, 1]).unwrap();

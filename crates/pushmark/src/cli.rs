@@ -1,4 +1,4 @@
-//! The command line: names and what they do. One command, one file of `cmd`.
+//! The command line. Each command has its own file in `cmd`.
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -6,8 +6,8 @@ use clap_complete::Shell;
 use crate::cmd;
 use crate::exit::{Ending, Exit};
 
-/// One instrument for every server-push transport: holds a crowd of clients, publishes known
-/// messages, times every delivery, and says whether its own figures can be believed.
+/// Measure push servers over every server-push transport: connect a crowd of clients, publish known
+/// messages, time every delivery, and report whether the figures can be trusted.
 #[derive(Parser, Debug)]
 #[command(name = "pushmark", version, max_term_width = 100)]
 pub struct Cli {
@@ -19,35 +19,37 @@ pub struct Cli {
 enum Command {
     /// Run a scenario, observe a URL, or compare every transport on this machine
     Run(Box<cmd::run::RunArgs>),
-    /// Run a matrix of scenarios, unattended; without a file, a tour of five minutes
+    /// Run a matrix of scenarios; without a file, a five-minute tour
     Suite(Box<cmd::suite::SuiteArgs>),
-    /// Open connections at a fixed rate until the server refuses, stalls, dies or is too late
+    /// Open connections at a fixed rate until the server refuses, stalls, dies or delivers too late
     Flood(Box<cmd::flood::FloodArgs>),
-    /// Find the heap and the stack with which a server of threads holds most requests
+    /// Find the heap and stack sizes with which a thread-per-request server holds the most requests
     ProbeThreads(cmd::probe_threads::ProbeThreadsArgs),
-    /// Check that a server keeps the contract, clause by clause
+    /// Check that a server keeps the contract, one clause after the other
     Check(cmd::check::CheckArgs),
-    /// Render the report again, of one run or several
+    /// Render the report of one or more runs again
     Report(cmd::report::ReportArgs),
-    /// Find the highest crowd or rate that keeps what is asked
+    /// Find the largest crowd or the highest rate that keeps the given conditions
     FindMax(Box<cmd::find_max::FindMaxArgs>),
     /// Compare two results, or two sets of starts
     Compare(cmd::compare::CompareArgs),
+    /// Measure two scenarios in turn (A B B A …) and compare them
+    Ab(Box<cmd::ab::AbArgs>),
     /// Start the built-in push server
     Serve(Box<cmd::serve::ServeArgs>),
-    /// A stock ticker by push and by pull, side by side in a browser
+    /// Show a stock ticker by push and by pull, side by side in a browser
     Demo(cmd::demo::DemoArgs),
-    /// Look at this machine: what it can hold, and what would disturb a measurement
+    /// Check what load this machine can hold, and what would disturb a measurement
     Doctor(cmd::doctor::DoctorArgs),
-    /// Find what this generator can do on this machine: its ceiling, and the least it can see
+    /// Find the highest load this generator can make on this machine, and its noise floor
     Calibrate(cmd::calibrate::CalibrateArgs),
-    /// Check the ruler itself against known answers, on this machine
+    /// Check pushmark itself on this machine, against known answers
     Selftest(cmd::selftest::SelftestArgs),
-    /// List, show, query or remove kept runs
+    /// List, show, query, export or remove kept runs
     Runs(cmd::runs::RunsArgs),
     /// List, build and start the reference servers
     Servers(cmd::servers::ServersArgs),
-    /// A process of the generator: started by a run that has `agents`
+    /// Work as an agent, a generator process; started by a run that has `agents`
     #[command(hide = true)]
     Agent,
     /// Print the JSON Schema of scenario files
@@ -57,15 +59,15 @@ enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
+    /// Print the man page
     Man,
 }
 
 impl Cli {
-    /// Does what the command line says.
+    /// Runs the command.
     ///
     /// # Errors
-    /// With an [`Ending`] where the exit code is not our own fault's.
+    /// The error is an [`Ending`] unless the exit code is [`Exit::Internal`].
     pub fn run(self) -> anyhow::Result<Exit> {
         match self.command {
             Command::Run(args) => cmd::run::run(&args),
@@ -76,6 +78,7 @@ impl Cli {
             Command::Report(args) => cmd::report::run(&args),
             Command::FindMax(args) => cmd::find_max::run(&args),
             Command::Compare(args) => cmd::compare::run(&args),
+            Command::Ab(args) => cmd::ab::run(&args),
             Command::Serve(args) => cmd::serve::run(&args),
             Command::Demo(args) => cmd::demo::run(&args),
             Command::Doctor(args) => cmd::doctor::run(&args),
@@ -88,27 +91,27 @@ impl Cli {
             Command::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "pushmark", &mut text);
-                cmd::output::print(&String::from_utf8_lossy(&text))?;
+                crate::output::print(&String::from_utf8_lossy(&text))?;
                 Ok(Exit::Pass)
             }
             Command::Man => {
                 let mut text = Vec::new();
                 clap_mangen::Man::new(Cli::command()).render(&mut text)?;
-                cmd::output::print(&String::from_utf8_lossy(&text))?;
+                crate::output::print(&String::from_utf8_lossy(&text))?;
                 Ok(Exit::Pass)
             }
         }
     }
 }
 
-/// Parses, runs, prints what went wrong; the process ends with the returned code.
+/// Parses the command line, runs the command and prints its error. Returns the exit code.
 pub fn main() -> Exit {
-    // clap itself ends with 2 on a wrong flag, as the exit codes say.
+    // On a wrong flag clap exits with 2, which is also `Exit::Usage`.
     match Cli::parse().run() {
         Ok(exit) => exit,
         Err(error) => {
             let exit = Ending::exit_of(&error);
-            cmd::output::complain(&format!("{error:#}"));
+            crate::output::complain(&format!("{error:#}"));
             exit
         }
     }

@@ -1,24 +1,25 @@
-//! What `pushmark doctor` says: each check of [`crate::preflight`], as text or JSON.
+//! The output of `pushmark doctor`: each check of [`crate::preflight`], as text or JSON.
 
+use pushmark_chart::numbers::TERMINAL;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::preflight::{Finding, Grade, Machine, Need, largest_crowd};
-use crate::progress::{grouped, screen::Screen};
+use crate::progress::screen::Screen;
 
-/// Exit 4 if a plan would be refused, else 0.
+/// Returns exit code 4 if a plan would be refused, else 0.
 pub fn exit(findings: &[Finding]) -> Exit {
     if findings.iter().any(|f| f.grade == Grade::Refused) { Exit::Refused } else { Exit::Pass }
 }
 
-/// The findings for a person: what is not fine first, with its reason and remedy.
+/// Formats the findings as text: problems first, with reason and remedy.
 pub fn text(findings: &[Finding], need: &Need, machine: &Machine, screen: &Screen) -> String {
     let mut order: Vec<&Finding> = findings.iter().collect();
     order.sort_by_key(|f| std::cmp::Reverse(f.grade));
     let width = order.iter().map(|f| f.code.len()).max().unwrap_or(0);
     let mut text = String::new();
     for f in order {
-        // `ok` is wider than any glyph it stands for.
+        // `ok` is wider than the glyph it replaces.
         let column = if screen.unicode { 1 } else { 2 };
         let glyph = screen.words(glyph(f.grade));
         text.push_str(&format!("{glyph:column$} {:width$}  {}", f.code, f.found));
@@ -34,14 +35,14 @@ pub fn text(findings: &[Finding], need: &Need, machine: &Machine, screen: &Scree
     }
     let fits = largest_crowd(need, machine);
     text.push_str(&format!(
-        "\n  this machine holds up to {} connections a process{}\n",
-        grouped(fits),
-        if need.same_host { ", with the server beside it" } else { "" }
+        "\n  this machine holds up to {} connections per process{}\n",
+        TERMINAL.count(fits),
+        if need.same_host { ", with the server on this machine" } else { "" }
     ));
     screen.words(&text)
 }
 
-/// The findings for a program.
+/// Formats the findings as JSON.
 pub fn json(findings: &[Finding], need: &Need, machine: &Machine) -> Value {
     let finding = |f: &Finding| {
         json!({
@@ -110,7 +111,7 @@ mod tests {
                          try     sudo sysctl -w x=1
         ok timers        60 us (p99)
 
-          this machine holds up to 860 connections a process, with the server beside it
+          this machine holds up to 860 connections per process, with the server on this machine
         ");
         assert_eq!(json(&findings(), &need, &machine)["findings"][2]["grade"], "refused");
         assert_eq!(exit(&findings()), Exit::Refused);

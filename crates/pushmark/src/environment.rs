@@ -1,4 +1,4 @@
-//! What a run ran on: kernel, CPU, memory, limits, and the settings that change results.
+//! The environment of a run: kernel, CPU, memory, limits, and the settings that change results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ pub struct Placement {
     pub same_host: bool,
 }
 
-/// Reads this machine. `settings` takes what the caller wants kept besides (versions).
+/// Reads this machine. `settings` holds additional values of the caller (versions).
 pub fn environment(placement: Placement, settings: BTreeMap<String, String>) -> Environment {
     let mut settings = settings;
     for name in SETTINGS {
@@ -69,7 +69,7 @@ pub fn environment(placement: Placement, settings: BTreeMap<String, String>) -> 
     }
 }
 
-/// The CPU's name; on ARM, where there is none, its part numbers.
+/// The CPU's name; on ARM, which has no name, its part numbers.
 fn cpu(cpuinfo: &str) -> String {
     let field = |name: &str| {
         cpuinfo.lines().find_map(|line| {

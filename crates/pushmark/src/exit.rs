@@ -1,20 +1,20 @@
-//! How the process ends: one number, and which one wins when several apply.
+//! The exit codes of the process, and which one wins if several apply.
 
-/// An exit code. The order of the variants is the precedence: what stands later wins.
+/// An exit code. The order of the variants is the precedence: the later one wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// Everything asked was measured, and every threshold held.
+    /// Everything was measured, and every threshold held.
     #[default]
     Pass,
     /// A threshold was crossed.
     Threshold,
     /// Measured only in part.
     Incomplete,
-    /// The figures are not the server's.
+    /// The figures do not describe the server.
     Invalid,
-    /// This machine cannot hold what was asked.
+    /// This machine cannot hold the load.
     Refused,
-    /// The target could not be reached, or would not be measured.
+    /// The target could not be reached, or refused to be measured.
     Unreachable,
     /// The command line or the scenario is wrong.
     Usage,
@@ -22,12 +22,12 @@ pub enum Exit {
     Terminated,
     /// Interrupted.
     Interrupted,
-    /// Our own fault.
+    /// A fault of pushmark.
     Internal,
 }
 
 impl Exit {
-    /// The number a shell sees.
+    /// Returns the exit code of the process.
     pub fn code(self) -> u8 {
         match self {
             Exit::Pass => 0,
@@ -43,7 +43,7 @@ impl Exit {
         }
     }
 
-    /// The one that wins of two.
+    /// Returns the one of two codes that wins.
     pub fn worst(self, other: Exit) -> Exit {
         self.max(other)
     }
@@ -55,22 +55,22 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// An error that knows how the process ends: carried through `anyhow` to `main`.
+/// An error with the exit code of the process. `anyhow` carries it to `main`.
 #[derive(Debug)]
 pub struct Ending {
-    /// How.
+    /// The exit code.
     pub exit: Exit,
-    /// What to print.
+    /// The text to print.
     pub message: String,
 }
 
 impl Ending {
-    /// An error that ends the process so.
+    /// Makes an error that ends the process with this exit code and message.
     pub fn error(exit: Exit, message: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Ending { exit, message: message.into() })
     }
 
-    /// How an error ends the process: as it says, else as our own fault.
+    /// Returns the exit code of an error: its own, or [`Exit::Internal`] if it has none.
     pub fn exit_of(error: &anyhow::Error) -> Exit {
         error.downcast_ref::<Ending>().map_or(Exit::Internal, |e| e.exit)
     }

@@ -1,8 +1,8 @@
-//! Whether this machine can hold what is asked, before anything is connected: each check says
-//! what was found, what is needed, why, and the command that mends it.
+//! Checks before a run that this machine can hold the plan. Each check reports what was found, what is
+//! needed, why, and the command that fixes it.
 //!
-//! Reading ([`Machine`]) and deciding ([`examine`]) are apart, so that every decision is
-//! tested on machines that are not at hand.
+//! Reading ([`Machine`]) and deciding ([`examine`]) are separate, so that tests can examine machines that
+//! do not exist.
 
 mod cgroup;
 mod checks;
@@ -16,21 +16,21 @@ pub use machine::Machine;
 pub use need::Need;
 pub use sources::sources_for;
 
-/// How a check ended, worst last.
+/// The outcome of a check, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// Enough.
     Fine,
-    /// Worth knowing; changes no figure.
+    /// For information; changes no figure.
     Note,
-    /// Figures may be this machine's, not the server's.
+    /// Figures may describe this machine instead of the server.
     Doubt,
     /// The plan cannot be held: exit 4.
     Refused,
 }
 
 impl Grade {
-    /// The word in files.
+    /// Returns the word in files.
     pub fn name(self) -> &'static str {
         match self {
             Grade::Fine => "fine",
@@ -46,31 +46,31 @@ impl Grade {
 pub struct Finding {
     /// Stable name: `open_files`, `ports`, ….
     pub code: &'static str,
-    /// How it ended.
+    /// Its outcome.
     pub grade: Grade,
-    /// What this machine has.
+    /// The value on this machine.
     pub found: String,
-    /// What the plan needs.
+    /// The value that the plan needs.
     pub needed: String,
     /// Why it matters.
     pub why: &'static str,
-    /// What mends it; absent where nothing has to be mended.
+    /// The fix; absent if none is needed.
     pub fix: Option<String>,
 }
 
-/// Checks a need against a machine.
+/// Checks the needs of a plan against a machine.
 pub fn examine(need: &Need, machine: &Machine) -> Vec<Finding> {
     let mut findings = checks::all(need, machine);
     findings.extend(load::all(machine));
     findings
 }
 
-/// The largest crowd of this kind that a process on this machine can hold.
+/// Returns the largest crowd of this kind that a process on this machine can hold.
 pub fn largest_crowd(need: &Need, machine: &Machine) -> u64 {
     checks::largest_crowd(need, machine)
 }
 
-/// Why a plan is refused, and what would fit; `None` if it is not.
+/// Returns why a plan is refused and what would fit, or `None` if it is not refused.
 pub fn refusal(findings: &[Finding], need: &Need, machine: &Machine) -> Option<String> {
     let refused: Vec<&Finding> = findings.iter().filter(|f| f.grade == Grade::Refused).collect();
     if refused.is_empty() {

@@ -1,16 +1,17 @@
-//! The live line on a terminal, plain lines elsewhere: what a waiting person sees on stderr.
+//! Progress on stderr: a live line on a terminal, plain lines elsewhere.
 //!
-//! Shows what it is told and keeps no figures. On a terminal one line is redrawn at most four
-//! times a second, never wider than the terminal; elsewhere a line a phase and one each 10 s.
+//! Shows its input and keeps no figures. On a terminal one line is redrawn at most four times a second, never
+//! wider than the terminal; elsewhere a line a phase and one each 10 s.
 
 mod line;
 pub mod screen;
 mod suite;
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::Write;
 
-pub use line::{Live, grouped};
+use crate::redact::Stderr;
+pub use line::Live;
 use pushmark_model::run::{Run, VerdictState};
 use screen::Screen;
 pub use suite::Head;
@@ -21,10 +22,10 @@ const REDRAW_NS: u64 = 250_000_000;
 const PLAIN_NS: u64 = 10_000_000_000;
 /// The same in a suite, whose cases have a line each when they end.
 const PLAIN_IN_SUITE_NS: u64 = 60_000_000_000;
-/// Most different troubles printed; a run with more has said enough.
+/// The most different troubles printed.
 const TROUBLES_MAX: usize = 50;
 
-/// Where progress goes.
+/// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A line redrawn in place, this many columns wide.
@@ -39,7 +40,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What stderr is. A terminal that cannot move its cursor (`TERM=dumb`) gets plain lines.
+    /// The mode for stderr. A terminal that cannot move its cursor (`TERM=dumb`) gets plain lines.
     pub fn of_stderr(quiet: bool, screen: &Screen) -> Mode {
         match screen.columns {
             _ if quiet => Mode::Quiet,
@@ -51,7 +52,7 @@ impl Mode {
 
 /// Writes progress.
 #[derive(Debug)]
-pub struct Progress<W: Write = io::Stderr> {
+pub struct Progress<W: Write = Stderr> {
     mode: Mode,
     screen: Screen,
     out: W,
@@ -64,15 +65,15 @@ pub struct Progress<W: Write = io::Stderr> {
 }
 
 impl Progress {
-    /// To stderr, as it is.
+    /// Writes to stderr, in the mode that suits it.
     pub fn new(quiet: bool) -> Progress {
         let screen = Screen::of_stderr();
-        Progress::to(io::stderr(), Mode::of_stderr(quiet, &screen), screen)
+        Progress::to(Stderr, Mode::of_stderr(quiet, &screen), screen)
     }
 }
 
 impl<W: Write> Progress<W> {
-    /// To any writer. What cannot be written is dropped: progress must not end a run.
+    /// Writes to any writer. Write errors are ignored: progress must not end a run.
     pub fn to(out: W, mode: Mode, screen: Screen) -> Progress<W> {
         Progress {
             mode,
@@ -87,7 +88,7 @@ impl<W: Write> Progress<W> {
         }
     }
 
-    /// Takes what there is to show at a monotonic instant; draws if it is time.
+    /// Takes the state at a monotonic instant; draws if it is time.
     pub fn update(&mut self, now_ns: u64, live: &Live<'_>) {
         let started_ns = *self.started_ns.get_or_insert(now_ns);
         let phase = (live.arm.to_string(), live.phase.to_string(), live.start);
@@ -98,7 +99,7 @@ impl<W: Write> Progress<W> {
             _ => REDRAW_NS,
         };
         let is_due = self.drawn_ns.is_none_or(|at| now_ns.saturating_sub(at) >= every_ns);
-        // On a terminal even a new phase waits its turn: phases of 10 ms must not flicker.
+        // On a terminal even a new phase waits for the next redraw: phases of 10 ms must not flicker.
         let is_due = is_due || (is_new && self.mode == Mode::Plain && self.head.is_none());
         if !is_due {
             return;
@@ -125,12 +126,12 @@ impl<W: Write> Progress<W> {
         self.phase = Some(phase);
     }
 
-    /// Takes how far a suite is; from now on the line says so.
+    /// Takes the position in a suite; the line shows it from now on.
     pub fn head(&mut self, head: Head) {
         self.head = Some(head);
     }
 
-    /// Says on a terminal what is waited for between two cases.
+    /// Shows on a terminal the reason for the wait between two cases.
     pub fn waiting(&mut self, now_ns: u64, what: &str) {
         let is_due = self.drawn_ns.is_none_or(|at| now_ns.saturating_sub(at) >= REDRAW_NS);
         if let (Mode::Terminal { columns }, Some(head), true) = (self.mode, &self.head, is_due) {
@@ -141,7 +142,7 @@ impl<W: Write> Progress<W> {
         }
     }
 
-    /// Says what became of a case: in a log of every one, on a terminal of those that are not valid.
+    /// Reports the result of a case: in a log every one, on a terminal only those that are not valid.
     pub fn case_ended(&mut self, case: &str, run: &Run) {
         let Some(head) = &self.head else { return };
         let text = match self.mode {
@@ -157,12 +158,13 @@ impl<W: Write> Progress<W> {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Prints a trouble above the line, the first time it is said.
+    /// Prints a trouble above the line, the first time it is reported.
     pub fn trouble(&mut self, text: &str) {
         if self.mode == Mode::Quiet || self.troubles.len() >= TROUBLES_MAX {
             return;
         }
-        // "since 31 s" and the share differ each time: what comes before the first digit names it.
+        // "since 31 s" and the share differ each time: the text before the first digit identifies the
+        // message.
         let name = text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(text);
         if !self.troubles.insert(name.to_string()) {
             return;
@@ -181,7 +183,7 @@ impl<W: Write> Progress<W> {
         }
     }
 
-    /// Takes the line away; what follows begins in column 1.
+    /// Removes the line; later output begins in column 1.
     pub fn finish(&mut self) {
         self.clear();
         let _ = self.out.flush();

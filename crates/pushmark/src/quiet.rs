@@ -1,29 +1,33 @@
-//! Cool-down: what the case before left behind (a server that ends, sockets that close, pages
-//! that are written) is not to be measured with the next one.
+//! Cool-down between cases, so that the next case does not measure what the previous one left behind (a
+//! server that ends, sockets that close, pages that are written). Before the first case, the host is
+//! checked and other programs that use it are reported.
 
 use std::time::{Duration, Instant};
 
 use pushmark_model::suite::Cooldown;
 
 use crate::monitor::HostUse;
+use crate::monitor::others::{self, Others};
+use crate::server::cpus::allowed_cpus;
+use crate::verdict;
 
-/// The host is looked at over so long: fifty of its ticks a CPU.
+/// Length of one check of the host: fifty ticks per CPU.
 const LOOK: Duration = Duration::from_millis(500);
-/// A stop signal is heard within this time.
+/// A stop signal is noticed within this time.
 const NAP: Duration = Duration::from_millis(50);
 
-/// How the host was when a case began.
+/// The state of the host when a case began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quiet {
-    /// How long was waited.
+    /// Length of the wait.
     pub(crate) waited: Duration,
-    /// Share of all CPUs' time that was busy, when last looked at; absent where nobody looked.
+    /// Share of all CPUs' time that was busy at the last check; absent without a check.
     pub(crate) busy: Option<f64>,
-    /// Whether it was as quiet as asked.
+    /// Whether the host was as quiet as required.
     pub(crate) reached: bool,
 }
 
-/// Waits until the host is quiet, or as long as is allowed, or until `stop` says so.
+/// Waits until the host is quiet, the time limit is reached, or `stop` returns true.
 pub(crate) fn wait(
     cooldown: &Cooldown,
     mut busy: impl FnMut(Duration) -> f64,
@@ -44,7 +48,7 @@ pub(crate) fn wait(
     quiet
 }
 
-/// Share of all CPUs' time that is busy over some time; ends early where `stop` says so.
+/// Measures the share of all CPUs' time that is busy. Ends early if `stop` returns true.
 pub(crate) fn busy_share(time: Duration, stop: impl Fn() -> bool) -> f64 {
     let (before, began) = (HostUse::read(), Instant::now());
     while began.elapsed() < time && !stop() {
@@ -55,10 +59,52 @@ pub(crate) fn busy_share(time: Duration, stop: impl Fn() -> bool) -> f64 {
     (after.busy_ns.saturating_sub(before.busy_ns) as f64 / all_ns.max(1.0)).min(1.0)
 }
 
+/// Length of the first check of the host. If the host seems busy, a second check takes one second.
+const GLANCE: Duration = Duration::from_millis(250);
+const WHOLE: Duration = Duration::from_millis(1_000);
+
+/// Returns a warning about other programs that use this host, before a run begins, or `None` on a quiet
+/// host. Takes a quarter of a second, or one second more on a busy host.
+pub(crate) fn before_a_run() -> Option<String> {
+    let bound = verdict::foreign_cpu_from();
+    let cpus = allowed_cpus().unwrap_or_default();
+    let (before, began) = (Others::read(), Instant::now());
+    let tasks_ns = HostUse::read().tasks_ns(&cpus);
+    let mut busy = 0.0;
+    for look in [GLANCE, WHOLE] {
+        std::thread::sleep(look.saturating_sub(began.elapsed()));
+        let passed_ns = began.elapsed().as_nanos() as f64;
+        busy = HostUse::read().tasks_ns(&cpus).saturating_sub(tasks_ns) as f64 / passed_ns;
+        if busy < bound * cpus.len().max(1) as f64 {
+            return None;
+        }
+    }
+    let passed_ns = began.elapsed().as_nanos() as u64;
+    let by = Others::read().busiest_since(&before, &[std::process::id() as i32], passed_ns);
+    Some(told(busy, cpus.len(), &by))
+}
+
+/// `by` are programs with their cores.
+fn told(busy: f64, cpus: usize, by: &[(String, f64)]) -> String {
+    let by = others::named(by);
+    let by = if by.is_empty() { String::new() } else { format!(" ({by})") };
+    format!(
+        "this host is busy before the run begins: other programs use {busy:.2} of {cpus} CPUs{by}; \
+         they will distort times and CPU figures"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use pushmark_model::units::Nanos;
+
+    #[test]
+    fn a_busy_host_is_told_with_who_it_is() {
+        let by = [("rustc".to_owned(), 0.95), ("node".to_owned(), 0.4)];
+        insta::assert_snapshot!(told(1.42, 2, &by), @"this host is busy before the run begins: other programs use 1.42 of 2 CPUs (rustc 0.95, node 0.40 cores); they will distort times and CPU figures");
+        insta::assert_snapshot!(told(0.5, 2, &[]), @"this host is busy before the run begins: other programs use 0.50 of 2 CPUs; they will distort times and CPU figures");
+    }
 
     const COOLDOWN: Cooldown = Cooldown { quiet: 0.1, max: Nanos(60_000_000_000) };
 

@@ -1,4 +1,4 @@
-//! Names of hosts become addresses: once, before anything is measured or checked.
+//! Resolves host names to addresses: once, before anything is measured or checked.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -7,11 +7,11 @@ use anyhow::Context as _;
 /// The address of a host, IPv6 without brackets.
 ///
 /// # Errors
-/// The name has none, or cannot be looked up.
+/// Fails if the name has no address or cannot be looked up.
 pub(crate) fn host(host: &str, port: u16) -> anyhow::Result<SocketAddr> {
     let addresses = (host, port).to_socket_addrs().with_context(|| format!("{host} cannot be resolved"))?;
     let mut addresses: Vec<SocketAddr> = addresses.collect();
-    // IPv4 first where a name has both: local targets listen there more often.
+    // IPv4 first if a name has both: local targets listen there more often.
     addresses.sort_by_key(SocketAddr::is_ipv6);
     addresses.first().copied().with_context(|| format!("{host} has no address"))
 }

@@ -9,10 +9,10 @@ use pushmark_net::tls::{Client, Fault, Part, Settings};
 /// Largest certificate or key.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads what `[target.tls]` names, relative to `folder`.
+/// Reads the files that `[target.tls]` names, relative to `folder`.
 ///
 /// # Errors
-/// A file that cannot be read, at its key.
+/// Fails at the key of a file that cannot be read.
 pub fn read(spec: &TlsSpec, folder: &Path) -> Result<Tls, Box<ScenarioError>> {
     let text = |key: &str, path: &Option<String>| {
         path.as_ref().map(|path| read_pem(key, path, &folder.join(path))).transpose()
@@ -43,10 +43,10 @@ fn read_pem(key: &str, written: &str, path: &Path) -> Result<String, Box<Scenari
     String::from_utf8(bytes).map_err(|_| wrong("the file is not PEM: it is no text".to_owned()))
 }
 
-/// What connections to a host share of TLS, where they are few: none takes up a session.
+/// The TLS client that a few connections to a host share; they do not resume sessions.
 ///
 /// # Errors
-/// What cannot be used of it; [`check`] has told of a scenario's.
+/// Fails if a setting cannot be used; [`check`] has already reported a scenario's.
 pub fn client(tls: &Tls, host: &str) -> Result<Client, Fault> {
     let settings = Settings {
         insecure: tls.insecure,
@@ -57,13 +57,12 @@ pub fn client(tls: &Tls, host: &str) -> Result<Client, Fault> {
     Client::new(&settings, host, 1)
 }
 
-/// Whether connections of a plan, and those that ask whether its target is `ready`, can be made
-/// with what was read.
+/// Returns the TLS errors of a plan's connections, and of those to the `ready` URL of its target.
 pub fn check(plan: &Plan, ready: Option<&str>, tls: &Tls) -> Vec<ScenarioError> {
     let mut errors: Vec<ScenarioError> = Vec::new();
     let mut try_out = |tls: &Tls, host: &str, key: &str| {
         let error = client(tls, host).err().map(|fault| error(&fault, key));
-        // What all share is wrong once.
+        // A shared error is reported once.
         errors.extend(error.filter(|error| !errors.contains(error)));
     };
     for arm in &plan.arms {
@@ -88,7 +87,9 @@ fn error(fault: &Fault, host_key: &str) -> ScenarioError {
         Part::Ca => ("target.tls.ca", "a PEM file with the certificates of authorities"),
         Part::Cert => ("target.tls.cert", "a PEM file with the clients' certificate"),
         Part::Key => ("target.tls.key", "a PEM file with the private key of `cert`"),
-        Part::Roots => ("target.tls", "an authority by --ca (target.tls.ca), or --insecure to believe any"),
+        Part::Roots => {
+            ("target.tls", "an authority by --ca (target.tls.ca), or --insecure to accept any certificate")
+        }
         Part::Host => (host_key, "a DNS name or an IP address"),
     };
     ScenarioError::at(key, fault.what.clone()).accepted(accepted)

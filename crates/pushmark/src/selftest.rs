@@ -1,4 +1,4 @@
-//! The last self-test on this machine: kept beside the results, told with each later run.
+//! The last self-test on this machine: kept beside the results and reported with each later run.
 
 use std::path::Path;
 
@@ -6,28 +6,20 @@ use anstyle::{AnsiColor, Style};
 use pushmark_model::run::SelftestRef;
 
 use crate::progress::screen::Screen;
-use crate::store::{self, RESULTS, Utc};
+use crate::store::{self, Utc};
 use crate::truth::{Check, State};
 
-/// The file of the last self-test, in the results' folder.
-const FILE: &str = "selftest.json";
-/// Columns of names, of what is true, and of what was reported.
+/// Widths of the columns: name, true value, reported value.
 const WIDTHS: (usize, usize, usize) = (38, 16, 14);
 
-/// The last self-test whose result is kept here.
-pub fn last() -> Option<SelftestRef> {
-    let text = std::fs::read_to_string(Path::new(RESULTS).join(FILE)).ok()?;
-    serde_json::from_str(&text).ok()
-}
-
-/// Keeps the result of a self-test in the results' folder, in place of the one before.
+/// Keeps the result of a self-test in the results' folder and replaces the previous one.
 pub(crate) fn keep(results: &Path, checks: &[Check]) -> anyhow::Result<()> {
     let result = SelftestRef {
         at: Utc::now().rfc3339(),
         passed: checks.iter().all(|check| check.state == State::Passed),
         summary: summary(checks),
     };
-    store::write_json(&results.join(FILE), &result)
+    store::keep_selftest(results, &result)
 }
 
 /// `78 of 80 checks passed, 1 failed, 1 not decided`.
@@ -49,7 +41,7 @@ pub(crate) fn head(screen: &Screen) -> String {
     format!("{:column$} {:name$} {:>expected$} {:>got$}  tolerance\n", "", "", "expected", "got")
 }
 
-/// A line of the table. What does not fit its column is never cut: it moves the rest.
+/// A line of the table. Text wider than its column is never cut: it shifts the rest.
 pub(crate) fn line(check: &Check, screen: &Screen) -> String {
     let (glyph, colour) = match check.state {
         State::Passed => ("✓", AnsiColor::Green),
@@ -108,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let checks = [check(State::Passed, 0), check(State::Undecided, 3), check(State::Failed, 0)];
         keep(folder.path(), &checks).unwrap();
-        let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("selftest.json")).unwrap();
         let kept: SelftestRef = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (kept.passed, kept.summary.as_str()),

@@ -1,5 +1,7 @@
-//! What every command that measures shares: a server that is ready to be started, who runs on
-//! which CPU, one start of a case, and where its run is kept.
+//! The parts that all measuring commands share: preparing a server, assigning CPUs, making one start of a
+//! case, and keeping its run.
+
+mod ending;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,31 +9,34 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use pushmark_model::plan::Plan;
 use pushmark_model::poller::Poller;
-use pushmark_model::run::{CaseRef, Run, ServerRef, VerdictState};
+use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
+use pushmark_model::units::Nanos;
 use pushmark_net::Clock;
+use pushmark_report::{self as report, RunFiles};
 
-use crate::cmd::output::complain;
 use crate::environment::{Placement, environment};
 use crate::exit::{Ending, Exit};
+use crate::output::complain;
 use crate::preflight::{self, Grade, Machine, Need, sources_for};
 use crate::progress::Progress;
-use crate::report::{self, RunFiles};
 use crate::run::{
     self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
 };
 use crate::scenario_file::Loaded;
-use crate::server::logs::KeptFile;
 use crate::server::registry::{Registry, Server};
 use crate::server::version::version;
 use crate::server::{build, cpus, state};
+use crate::store::KeptFile;
 use crate::store::hlog::Interval;
 use crate::store::{self, Index, Kept, RESULTS, Utc, run_id};
 
-/// A server that can be started: built where it was not; and what a run keeps of it. Done before
-/// anything is pinned or listens to signals: a build has all CPUs, and Ctrl-C ends it.
+pub use ending::exit_of;
+
+/// Builds a server if needed, and returns what a run records about it. Call it before CPUs are pinned and
+/// signals are handled, so that a build has all CPUs and Ctrl-C ends it.
 ///
 /// # Errors
-/// A build that failed, with its exit code.
+/// Fails if the build fails. The error has the exit code.
 pub fn prepare(
     registry: &Registry,
     server: &Server,
@@ -40,8 +45,13 @@ pub fn prepare(
 ) -> anyhow::Result<ServerRef> {
     build::ensure(registry, server, &mut say)?;
     let checked = state::checked(registry, server).is_some();
-    if !checked {
-        say(&format!("{0} has not passed its checks as it is now: pushmark check {0}", server.name));
+    // The built-in server is checked with every change of this program.
+    let built_in = server.is_this_program() && server.build.is_empty();
+    if !checked && !built_in {
+        say(&format!(
+            "{0} is not checked on this machine in its current state; check it with: pushmark check {0}",
+            server.name
+        ));
     }
     Ok(ServerRef {
         name: server.name.clone(),
@@ -55,63 +65,63 @@ pub fn prepare(
     })
 }
 
-/// Who runs where. Decided once: from then on this process is kept to its own half.
+/// The assignment of CPUs. It is made once, and pins this process to its half.
 #[derive(Clone, Debug)]
 pub struct Cpus {
-    /// Of a started server; empty: anywhere.
+    /// CPUs of a started server; empty: all.
     server: Vec<u32>,
-    /// Of this process; empty: anywhere.
+    /// CPUs of this process; empty: all.
     generator: Vec<u32>,
-    /// How many shards have a CPU each.
+    /// Number of shards that have a CPU each.
     threads: usize,
 }
 
 impl Cpus {
-    /// Halves for a server that is `started` by us; everything for everybody where it is not, or
-    /// where nothing is to be kept apart.
+    /// Assigns half of the CPUs to a server that is `started` by pushmark. Without such a server, or with
+    /// `--no-pin`, all CPUs are shared.
     ///
     /// # Errors
-    /// The kernel's, where this thread cannot be kept to its half.
+    /// Fails if the kernel cannot pin this thread.
     pub fn share_out(started: bool, no_pin: bool) -> anyhow::Result<Cpus> {
         if no_pin || !started {
             let threads = cpus::allowed_cpus().map_or(1, |all| all.len());
             return Ok(Cpus { server: Vec::new(), generator: Vec::new(), threads });
         }
         let (server, generator) = cpus::halves_of_cpus()?;
-        // This thread and the monitor are the generator's too: they keep off the server's cores.
+        // This thread and the monitor belong to the generator, so they stay off the server's cores.
         cpus::pin_current_thread(&generator)?;
         Ok(Cpus { server, threads: generator.len(), generator })
     }
 }
 
-/// What the starts of a command share.
+/// State that all starts of a command share.
 #[derive(Debug)]
 pub struct Session<'a> {
     /// The reference servers.
     pub registry: &'a Registry,
-    /// Who runs where.
+    /// The assignment of CPUs.
     pub cpus: &'a Cpus,
     /// Stop signals.
     pub signals: &'a Signals,
 }
 
-/// One start of a case, and what is kept of it beside its figures.
+/// One start of a case, and what is kept in addition to its figures.
 #[derive(Clone, Debug)]
 pub struct Asking {
-    /// Which start of how many.
+    /// The number of the start, and of all starts.
     pub start: Start,
-    /// The server as [`prepare`] found it; absent for a target of the user's own.
+    /// The server from [`prepare`]; absent for the user's own target.
     pub server: Option<ServerRef>,
     /// The cell of a suite; absent outside one.
     pub case: Option<CaseRef>,
 }
 
 impl Session<'_> {
-    /// Plans a scenario anew, drives every arm against a fresh server, and puts the run together.
+    /// Makes a new plan of a scenario, runs every arm against a fresh server, and assembles the run.
     ///
     /// # Errors
-    /// What this machine cannot hold, and a target that could not be started or took nobody; each
-    /// with its exit code.
+    /// Fails if this machine cannot hold the plan, or the target does not start or accepts no client. The
+    /// error has the exit code.
     pub fn measure(
         &self,
         loaded: &Loaded,
@@ -123,10 +133,18 @@ impl Session<'_> {
         let Planned { plan, target, need, without_ring } =
             planned(loaded, self.registry, &machine, unique())?;
         if let Some(why) = without_ring {
-            progress.note(&format!("epoll in place of io_uring: {why}"));
+            progress.note(&format!("using epoll instead of io_uring: {why}"));
         }
         if let Some(text) = refusal_of(&need, &machine) {
             return Err(Ending::error(Exit::Refused, text));
+        }
+        let asked = loaded.scenario.load.drain;
+        for arm in plan.arms.iter().filter(|arm| arm.phases.drain_ns > asked.0 && arm.flood.is_none()) {
+            let (lasts, gap) = (Nanos(arm.phases.drain_ns), Nanos(arm.longest_gap_ns().unwrap_or(0)));
+            let transport = arm.transport;
+            progress.note(&format!(
+                "{transport}: drain lasts {lasts} instead of {asked}: polls of a client are up to {gap} apart"
+            ));
         }
         crate::probes::ready(&plan)?;
         let Cpus { server: server_cpus, generator: generator_cpus, threads } = self.cpus.clone();
@@ -150,10 +168,10 @@ impl Session<'_> {
         Ok(self.together(loaded, &plan, asking, done, (started, need.same_host)))
     }
 
-    /// A run of what could not be measured: every arm keeps its place, with the error.
+    /// Makes a run of a case that could not be measured. Every arm contains the error.
     ///
     /// # Errors
-    /// What the scenario asks of its target that it cannot give.
+    /// Fails if the scenario needs something that its target does not have.
     pub fn failed(
         &self,
         loaded: &Loaded,
@@ -177,21 +195,23 @@ impl Session<'_> {
         let named = |cpus: &[u32]| (!cpus.is_empty()).then(|| cpus.to_vec());
         let server_cpus = named(&self.cpus.server);
         let placement = Placement { server_cpus, generator_cpus: named(&self.cpus.generator), same_host };
+        let machine = environment(placement, Default::default());
+        let calibration = store::last_calibration(&machine);
         let about = About {
             started,
             command: command_line(),
             scenario: loaded.scenario.redacted_value(),
             plan: loaded.scenario.redacted_plan(plan),
             text: Some(loaded.redacted_text()),
-            environment: environment(placement, Default::default()),
-            expressions: &loaded.scenario.expressions(),
-            selftest: crate::selftest::last(),
-            calibration: crate::calibrate::last(),
+            environment: machine,
+            expressions: &ending::thresholds(&loaded.scenario, plan, asking.case.is_some()),
+            selftest: store::last_selftest(),
+            calibration,
         };
         let mut assembled = run::assemble(plan, about, done);
         assembled.run.environment.server = asking.server;
         if let Some(case) = &asking.case {
-            // As the first study named its folders: when, server, type, clients, duration.
+            // The first study named its folders in this way: time, server, type, clients, duration.
             let measured_s = plan.arms.first().map_or(0.0, |arm| arm.phases.measure_ns as f64 / 1e9);
             assembled.run.id = run_id(started, &format!("{}-{measured_s}s", case.id));
         }
@@ -200,21 +220,21 @@ impl Session<'_> {
     }
 }
 
-/// Why this machine cannot hold a scenario; absent where it can. Starts nothing.
+/// Returns why this machine cannot hold a scenario, or `None` if it can. Starts nothing.
 ///
 /// # Errors
-/// What the scenario asks of its target that it cannot give.
+/// Fails if the scenario needs something that its target does not have.
 pub fn refusal(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Option<String>> {
     let machine = Machine::read(Path::new(RESULTS));
     let need = planned(loaded, registry, &machine, 0)?.need;
     Ok(refusal_of(&need, &machine))
 }
 
-/// [`refusal`] in one line, for a table of many cases; what the server needs and is not installed
-/// is one as well.
+/// Returns [`refusal`] on one line, for a table of many cases, or what the server needs that is not
+/// installed.
 ///
 /// # Errors
-/// As for [`refusal`].
+/// Fails like [`refusal`].
 pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<Option<String>> {
     let missing = loaded.server.as_ref().and_then(|server| build::missing(registry, server));
     if let Some(missing) = missing {
@@ -228,12 +248,12 @@ pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyh
     Ok((!lines.is_empty()).then(|| lines.join("; ")))
 }
 
-/// A scenario as it would be run here.
+/// Returns the plan of a scenario on this machine.
 struct Planned {
     plan: Plan,
     target: Target,
     need: Need,
-    /// Why epoll takes the place of io_uring.
+    /// Returns why epoll replaces io_uring.
     without_ring: Option<io::Error>,
 }
 
@@ -253,7 +273,7 @@ fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine, run: u64) ->
     Ok(Planned { plan, target, need, without_ring })
 }
 
-/// Where this system has no io_uring, arms that ask for it are driven by epoll; gives why.
+/// If this system has no io_uring, changes its arms to epoll and returns the reason.
 fn fall_back_to_epoll(plan: &mut Plan) -> Option<io::Error> {
     let mut asking: Vec<_> = plan.arms.iter_mut().filter(|arm| arm.poller == Poller::IoUring).collect();
     if asking.is_empty() {
@@ -264,12 +284,12 @@ fn fall_back_to_epoll(plan: &mut Plan) -> Option<io::Error> {
     Some(why)
 }
 
-/// The command that repeats this run.
+/// Returns the command that repeats this run.
 pub(crate) fn command_line() -> String {
     std::env::args().enumerate().map(|(n, word)| shown(n, &word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word of the command line as a shell takes it; the program by its name alone.
+/// Quotes an argument of the command line for a shell. The program is shown by its name only.
 fn shown(n: usize, word: &str) -> String {
     if n == 0 {
         return "pushmark".to_owned();
@@ -282,12 +302,12 @@ fn shown(n: usize, word: &str) -> String {
     }
 }
 
-/// A number no other run has: two runs' stamps must not be taken for each other.
+/// Returns a number that no other run has, so that stamps of two runs differ.
 fn unique() -> u64 {
     Clock::realtime() ^ u64::from(std::process::id()) << 40
 }
 
-/// A flood offers what this machine holds, and says so: its crowd is a bound, not a demand.
+/// Reduces a flood to what this machine holds, and reports it. The crowd of a flood is only an upper limit.
 fn fit_floods(plan: &mut Plan, need: &dyn Fn(&Plan) -> Need, machine: &Machine) {
     if plan.arms.iter().all(|arm| arm.flood.is_none()) {
         return;
@@ -302,7 +322,7 @@ fn fit_floods(plan: &mut Plan, need: &dyn Fn(&Plan) -> Need, machine: &Machine) 
     }
 }
 
-/// One address has a port for each connection until the range is short.
+/// Adds source addresses if the ports of one address are not enough.
 fn rotate_sources(plan: &mut Plan, machine: &Machine, same_host: bool) {
     for arm in &mut plan.arms {
         let loopback = arm.subscribe.host.parse().ok().filter(|ip: &std::net::IpAddr| ip.is_loopback());
@@ -317,7 +337,7 @@ fn refusal_of(need: &Need, machine: &Machine) -> Option<String> {
     Some(text.trim_end().to_owned())
 }
 
-/// A target that took nobody was not measured: what came back is said instead.
+/// Fails if a target accepted no client, because nothing was measured. The error has the target's answer.
 fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
     if done.is_empty()
         || done.iter().any(|d| d.arm.connections.opened > 0 || d.arm.verdict == VerdictState::Incomplete)
@@ -335,25 +355,14 @@ fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
     Err(Ending::error(Exit::Unreachable, text))
 }
 
-/// How a run ends the process.
-pub fn exit_of(run: &Run) -> Exit {
-    let verdict = match run.verdict.state {
-        VerdictState::Invalid => Exit::Invalid,
-        VerdictState::Incomplete => Exit::Incomplete,
-        VerdictState::Valid | VerdictState::Suspect => Exit::Pass,
-    };
-    let crossed = run.thresholds.iter().any(|t| !t.ok);
-    verdict.worst(if crossed { Exit::Threshold } else { Exit::Pass })
-}
-
-/// Keeps the newest run; its page shows all starts so far. Gives the page's path, or none where
-/// no place took the run. What went wrong is said with `--quiet` too: it is no progress.
+/// Keeps the newest run. Its page shows all starts so far. Returns the path of the page, or `None` if no
+/// folder could keep the run. Errors are printed with `--quiet` too.
 pub fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
     let folder = keep_run(files, intervals, logs, place)?;
     Some(folder.join("report.html").display().to_string())
 }
 
-/// [`keep`], for who asks where the run was put.
+/// Does the same as [`keep`], and returns the folder of the run.
 pub fn keep_run(
     files: &[RunFiles],
     intervals: &[Interval],
@@ -375,12 +384,12 @@ pub fn keep_run(
     if let Some(trouble) = &saved.trouble {
         complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
     }
-    // A run lies in the results, or in the folder of its suite there.
-    let mut above = saved.folder.ancestors().skip(1).take(2);
+    // A run is in the results folder, in the folder of its suite, or in a side of its sitting.
+    let mut above = saved.folder.ancestors().skip(1).take(3);
     if let Some(results) = above.find(|folder| folder.ends_with(RESULTS)) {
         let indexed = Index::open(results).and_then(|mut index| index.insert(&newest.run, &saved.folder));
         if let Err(error) = indexed {
-            complain(&format!("the index of runs could not be kept: {error:#}"));
+            complain(&format!("cannot update the index of runs: {error:#}"));
         }
     }
     Some(saved.folder)

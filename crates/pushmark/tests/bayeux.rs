@@ -1,4 +1,4 @@
-//! Crowds that speak Bayeux: what they are advised, what they forget, what they publish.
+//! Crowds over Bayeux: advice, forgotten sessions, publications.
 
 mod tool;
 
@@ -12,7 +12,7 @@ use tool::{LOAD, Tool, arms, number, whole};
 
 const BACK: &str = "reconnect = { backoff = \"full-jitter\", base = \"50ms\", max = \"1s\" }\n";
 
-/// The built-in server with arguments of its own.
+/// Returns a scenario on the built-in server with extra arguments.
 fn builtin(arguments: &str, more: &str) -> String {
     format!(
         "transports = [\"bayeux\", \"bayeux-websocket\"]\n{more}[target]\nserver = \"builtin\"\nargs = [{arguments}]\n{LOAD}"
@@ -33,7 +33,7 @@ fn peers_hear_their_rooms_through_their_sessions() {
         whole(arm);
         assert_eq!(number(arm, "/published/failed"), 0.0);
         assert_eq!(number(arm, "/bayeux/handshakes"), 16.0);
-        // Each client subscribed, and spoke in its turn.
+        // Each client subscribed, and published in its turn.
         let spoken = number(arm, "/published/sent");
         assert!(number(arm, "/bayeux/commands") >= 16.0 + spoken, "{:#}", arm["bayeux"]);
     }
@@ -48,7 +48,7 @@ fn a_second_connection_without_work_is_closed_after_a_second() {
     let tool = Tool::new();
     let text = builtin("", "")
         + "[subscriptions]\nrooms = { size = 2 }\n[publisher]\nmode = \"peer\"\nrate = \"0.8/s\"\ncount = 4\n";
-    // Two clients in one room take turns every 1.25 s: each speaks again after 2.5 s.
+    // Two clients in one room take turns every 1.25 s: each publishes again after 2.5 s.
     let run = tool.measure(&text, &["-c", "2", "-d", "5s", "--set", "transports=[\"bayeux\"]"]);
     let arm = arm(&run, "bayeux");
     whole(arm);
@@ -59,7 +59,8 @@ fn a_second_connection_without_work_is_closed_after_a_second() {
 #[test]
 fn a_crowd_shares_fewer_second_connections_than_it_has_clients() {
     let tool = Tool::new();
-    // Everybody speaks more often than an idle connection is kept: all want one, 64 may have one.
+    // All clients publish more often than the idle time-out of a second connection: all want one, at most
+    // 64 are allowed.
     let text = builtin("", "")
         + "[subscriptions]\nrooms = { size = 1 }\n[publisher]\nmode = \"peer\"\nrate = \"2/s\"\n";
     let run = tool.measure(&text, &["-c", "90", "-d", "2s", "--set", "transports=[\"bayeux\"]"]);
@@ -126,8 +127,8 @@ fn a_crowd_without_keep_alive_hears_everything_too() {
     assert!(number(arm, "/long_poll/new_connections") >= number(arm, "/long_poll/answers"));
 }
 
-/// A Bayeux server in a few lines. `connect` says what a connect is answered, beside its channel
-/// and id; whoever publishes is refused.
+/// Answers like a minimal Bayeux server. `connect` returns the reply to a connect, beyond its channel and
+/// id. Publications are refused.
 fn speak(
     request: &Request,
     answer: &mut Answer<'_>,
@@ -165,7 +166,7 @@ fn by_hand(target: &Target) -> String {
 
 #[test]
 fn a_session_that_is_forgotten_begins_anew_with_its_subscription() {
-    // The first connects of a session are answered, its fourth finds nobody.
+    // The first connects of a session are answered; at the fourth the session is unknown.
     static CONNECTS: AtomicU64 = AtomicU64::new(0);
     let target = Target::start(|request, answer| {
         speak(request, answer, |_| match CONNECTS.fetch_add(1, Ordering::Relaxed) {
@@ -187,7 +188,7 @@ fn a_session_that_is_forgotten_begins_anew_with_its_subscription() {
     let connections = &arm["connections"];
     assert_eq!(connections["lost_by"], json!({ "forgotten": 1 }), "{connections:#}");
     assert_eq!((number(connections, "/opened"), number(connections, "/reconnected")), (1.0, 1.0));
-    // On the connection that was there: forgetting a session closes nothing.
+    // On the existing connection: forgetting a session closes nothing.
     assert_eq!(number(arm, "/long_poll/new_connections"), 0.0);
     let asked = target.hub.requests();
     let subscriptions =
@@ -227,11 +228,11 @@ fn a_server_that_never_answers_a_connect_is_given_up() {
     let text = by_hand(&target).replace(BACK, "handshake_timeout = \"300ms\"\n");
     let run = Tool::new().measure(&text, &["-c", "1"]);
     let arm = &arms(&run)[0];
-    // Patience is what was advised and the time for an answer, not the 45 s of the scenario's hold.
+    // The time-out is the advised one plus the time for an answer, not the 45 s of the scenario's hold.
     assert_eq!(arm["connections"]["lost_by"], json!({ "timeout_answer": 1 }), "{:#}", arm["connections"]);
 }
 
-/// One peer, who alone hears itself.
+/// Returns a scenario with a single peer, which receives only its own messages.
 fn peer_of(target: &Target) -> String {
     let publisher = "[publisher]\nmode = \"peer\"\nrate = \"10/s\"\n";
     format!("[target.subscribe]\nbayeux = \"{}\"\n{LOAD}{publisher}", target.url("/bayeux"))

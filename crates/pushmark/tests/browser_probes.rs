@@ -1,5 +1,5 @@
-//! Real browsers beside a crowd: they hear all of it, say the same as the synthetic clients, and a
-//! browser that is wrong about the time is found out. Needs chromium.
+//! Real browsers beside a crowd: they receive all messages and agree with the synthetic clients, and a
+//! browser with a wrong clock is detected. Needs chromium.
 
 mod tool;
 
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use pushmark::server::needs::in_path;
 use serde_json::Value;
 use tool::terminator::{Authority, Terminator, nginx};
-use tool::{Tool, arms, have, number, whole};
+use tool::{Tool, arms, have, is_doubted, number, whole};
 
 const BROWSERS: f64 = 2.0;
 
@@ -16,7 +16,7 @@ fn chromium() -> bool {
     have(in_path("chromium").is_some(), "chromium")
 }
 
-/// Fifty clients and two browsers, for a few seconds.
+/// Returns a scenario with fifty clients and two browsers, for a few seconds.
 fn scenario(transports: &str, more_target: &str) -> String {
     format!(
         "transports = [{transports}]\n[target]\nserver = \"builtin\"\n{more_target}\n\
@@ -25,7 +25,7 @@ fn scenario(transports: &str, more_target: &str) -> String {
     )
 }
 
-/// Every browser heard each of the 20 publications of the measure phase once.
+/// Checks that every browser received each of the 20 publications of the measure phase once.
 #[track_caller]
 fn heard_all(arm: &Value) {
     let browser = &arm["browser"];
@@ -60,7 +60,7 @@ fn browsers_in_a_crowd_hear_what_it_hears_and_when_it_does() {
     }
     let tool = Tool::new();
     for transport in ["sse", "websocket", "long-poll"] {
-        // Counts hold at once; that both are on time takes a machine with a core to spare.
+        // Counts hold at once; correct times for both need a machine with a spare core.
         let agreed = (0..3).any(|start| {
             let out = format!("{transport}-{start}");
             tool.write("scenario.toml", &scenario(&format!("\"{transport}\""), ""));
@@ -94,7 +94,7 @@ fn browsers_go_to_a_target_over_tls_and_speak_what_the_crowd_speaks() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("its address").port();
     drop(free);
-    // A browser that is offered HTTP/2 takes it; the crowd does not.
+    // A browser uses HTTP/2 if it is offered; the crowd does not.
     let modern =
         format!("listen 127.0.0.1:{port} ssl http2;\nif ($server_protocol = HTTP/2.0) {{ return 505; }}");
     let _target = Terminator::start(&tool, &[], &modern);
@@ -112,7 +112,7 @@ fn browsers_go_to_a_target_over_tls_and_speak_what_the_crowd_speaks() {
         heard_all(arm);
         assert_eq!(arm["browser"]["troubles"], Value::Null);
     }
-    // Who they are is in a store of the browser's own, which nobody can fill for a run.
+    // Client certificates of a browser are in its certificate store, which cannot be filled for a run.
     std::fs::remove_dir_all(tool.path("out")).expect("it is there");
     let run = tool.measure(&text, &["-t", "sse", "--cert", "client.pem", "--key", "client.key"]);
     let refused = arms(&run)[0]["browser"]["refused"].as_str().expect("why");
@@ -130,7 +130,9 @@ fn a_server_200_ms_late_is_200_ms_late_for_both() {
     heard_all(arm);
     for at in ["/delivery/latency/p50_us", "/browser/latency/p50_us"] {
         let p50_us = number(arm, at);
-        assert!((200_000.0..260_000.0).contains(&p50_us), "{at}: {p50_us}");
+        assert!(p50_us >= 200_000.0, "{at}: {p50_us}");
+        // Never before 200 ms, and not much later; if this machine made it later, the run is doubted.
+        assert!(p50_us < 260_000.0 || is_doubted(&run), "{at}: {p50_us}, {}", run["verdict"]);
     }
 }
 
@@ -140,7 +142,7 @@ fn a_browser_whose_clock_is_wrong_is_found_out() {
         return;
     }
     let tool = Tool::new();
-    // Its page notes everything 400 ms too late; the exchanges are right.
+    // Its page records every receipt 400 ms too late; the clock exchanges are right.
     let script = "#!/bin/sh\nn=$#\nfor word; do\n  shift\n  n=$((n - 1))\n\
                   [ $n -gt 0 ] || word=\"$word?planted_ms=400\"\n  set -- \"$@\" \"$word\"\ndone\nexec chromium \"$@\"\n";
     let wrapper = tool.write("wrong-clock", script);
@@ -156,8 +158,8 @@ fn a_browser_whose_clock_is_wrong_is_found_out() {
     heard_all(arm);
     assert_eq!(arm["browser"]["agreement"]["ok"], false);
     let off_us = number(arm, "/browser/agreement/p50_difference_us");
-    assert!((390_000.0..600_000.0).contains(&off_us), "{off_us}");
-    // Not on the screen: a busy machine has more to say than fits there.
+    assert!((390_000.0..600_000.0).contains(&off_us) || is_doubted(&run), "{off_us}");
+    // Read from the run, because on a busy machine the screen has no room for every reason.
     let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
     let reason = reasons.iter().find(|reason| reason["code"] == "browser_disagrees").expect("that reason");
     let seen = reason["seen"].as_str().expect("what was seen");
@@ -175,7 +177,7 @@ fn a_machine_without_a_browser_refuses_and_says_what_to_do() {
     };
     run(("PATH", "/nowhere")).expect(4).says(&["no browser", "install chromium", "PUSHMARK_CHROMIUM"]);
     run(("PUSHMARK_CHROMIUM", "/nowhere/chromium")).expect(2).says(&["/nowhere/chromium: no such program"]);
-    // One that cannot come up is told with what it wrote.
+    // A browser that cannot start is reported with its output.
     run(("PUSHMARK_CHROMIUM", "/bin/false")).expect(4).says(&["the browser ended (exit 1)"]);
     assert!(!tool.path("out").exists());
 }

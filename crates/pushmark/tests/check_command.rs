@@ -1,5 +1,5 @@
-//! `pushmark check` as its users have it: what it prints, how it ends, what it remembers. What the
-//! cases themselves find is shown in `check_faults`.
+//! `pushmark check` as users run it: its output, its exit code, its saved state. `check_faults` shows what
+//! the cases find.
 
 mod tool;
 
@@ -11,7 +11,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("one document")
 }
 
-/// The program's own server by its row, which is data here.
+/// The program's own server by its registry row, which is data here.
 const SERVER: &str = "builtin";
 
 #[test]
@@ -39,7 +39,7 @@ fn a_section_means_all_its_clauses_and_json_tells_them() {
 
 #[test]
 fn what_fails_says_what_was_sent_what_came_and_what_is_wanted_and_ends_with_99() {
-    // It answers everything alike.
+    // The target answers every request alike.
     let target = Target::start(|_, answer| answer.sized("200 OK", "Content-Type: text/plain\r\n", b"fine"));
     let url = target.url("");
     let ended = Tool::new().run(&["check", "--contract", &url, "--only", "2.1", "--only", "2.5"]).expect(99);
@@ -47,7 +47,7 @@ fn what_fails_says_what_was_sent_what_came_and_what_is_wanted_and_ends_with_99()
         "✕ 2.1/1   GET /health → 200, body `ok`",
         "sent   GET /health",
         "came   the body: \"fine\" where \"ok\" is wanted",
-        // It ran before, so it is left running.
+        // The server ran before, so it is left running.
         "not offered: it runs already",
         "1 failed (2.1/1), 2 not offered",
     ] {
@@ -73,7 +73,7 @@ fn mistakes_say_what_is_accepted() {
         "a scenario file",
     ]);
     tool.run(&["check", "http://127.0.0.1:1"]).expect(2).says(&["--contract", "[target.publish]"]);
-    tool.run(&["check", "--contract", "ftp://x"]).expect(2).says(&["http://HOST:PORT is accepted"]);
+    tool.run(&["check", "--contract", "ftp://x"]).expect(2).says(&["expected http://HOST:PORT"]);
     tool.run(&["check"]).expect(2);
     tool.run(&["check", "--contract", "http://127.0.0.1:1"]).expect(3).says(&["cannot be reached"]);
 }
@@ -106,7 +106,7 @@ fn a_target_without_a_contract_is_asked_what_its_transports_promise() {
     let ended = tool.run(&["check", "target.toml", "--only", "sse"]).expect(0);
     assert!(ended.out.contains("✓ sse/delivers") && ended.out.contains("✓ sse/orders"), "{}", ended.out);
     assert!(ended.out.contains("not offered: it gives no cursor and no event id"), "{}", ended.out);
-    // One that cannot be published to promises nothing that can be seen.
+    // A target without a way to publish promises nothing that can be checked.
     let observed = scenario.split("[target.publish]").next().expect("the first part");
     tool.write("target.toml", observed);
     let ended = tool.run(&["check", "target.toml", "--only", "sse/delivers"]).expect(0);

@@ -39,7 +39,7 @@ fn the_schema_is_one_that_editors_read() {
     }
 }
 
-/// Starts a server in the foreground, uses it, ends it as a terminal would.
+/// Starts a server in the foreground, uses it, and ends it as a terminal would.
 fn foreground(name: &str, publish: &str) {
     let tool = Tool::new();
     let mut running = tool.start(&["servers", "start", name]);

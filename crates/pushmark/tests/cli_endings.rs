@@ -1,4 +1,4 @@
-//! How pushmark ends: every exit code, and what is kept when something ends it early.
+//! How pushmark ends: every exit code, and the results that are kept if something ends it early.
 
 mod tool;
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 use tool::http::Target;
 use tool::{LOAD, Running, Tool, arms, end, have, number, program, until};
 
-/// One arm against the built-in server.
+/// Returns a scenario with one arm against the built-in server.
 fn builtin() -> String {
     format!("transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n{LOAD}")
 }
 
-/// A target that this test starts through a shell script of its own.
+/// Returns a scenario with a target that this test starts through a shell script.
 fn scripted(tool: &Tool, script: &str) -> String {
     tool.write("start.sh", script);
     format!(
@@ -28,7 +28,8 @@ fn scripted(tool: &Tool, script: &str) -> String {
     )
 }
 
-/// The same against a server so slow that no queue of ours is a share of what it shows.
+/// Returns the same with a server so slow that the queues of the generator are negligible beside its
+/// delay.
 fn judged(threshold: &str) -> String {
     let slow = "server = \"builtin\"\nargs = [\"--delay\", \"50ms\"]";
     format!("{}[thresholds]\n{threshold}\n", builtin().replace("server = \"builtin\"", slow))
@@ -47,9 +48,10 @@ fn a_run_whose_thresholds_hold_ends_with_0() {
 #[test]
 fn a_crossed_threshold_ends_with_99() {
     let tool = Tool::new();
-    tool.write("s.toml", &judged("\"delivery.p50\" = \"< 1us\""));
-    let ended = tool.run_judged(&["run", "s.toml", "-q", "-o", "out"]).expect(99);
-    assert!(ended.out.contains("delivery.p50 < 1us"), "{}", ended.out);
+    // A threshold on a count: it is crossed even on a machine whose latencies are invalid.
+    tool.write("s.toml", &judged("\"delivery.missing\" = \"> 0\""));
+    let ended = tool.run(&["run", "s.toml", "-q", "-o", "out"]).expect(99);
+    assert!(ended.out.contains("delivery.missing > 0"), "{}", ended.out);
     assert_eq!(tool.run_json("out")["thresholds"][0]["ok"], false);
 }
 
@@ -74,9 +76,32 @@ fn an_output_folder_that_exists_is_never_touched() {
     let tool = Tool::new();
     std::fs::create_dir(tool.path("out")).unwrap();
     std::fs::write(tool.path("out/mine"), "kept").unwrap();
-    let ended = tool.run(&["run", "-o", "out"]).expect(2).says(&["out exists already"]);
+    let ended = tool.run(&["run", "-o", "out"]).expect(2).says(&["-o out: this path already exists"]);
     assert_eq!(ended.out, "");
     assert_eq!(tool.names("out"), ["mine"]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_made_is_told_before_anything_is_measured() {
+    let tool = Tool::new();
+    tool.write("file", "no folder");
+    // No server listens there: a command that tried the target first would end with 3.
+    tool.write("s.toml", &format!("[target.subscribe]\nsse = \"http://127.0.0.1:1/a\"\n[target.publish]\nurl = \"http://127.0.0.1:1/p\"\n{LOAD}"));
+    tool.write(
+        "suite.toml",
+        "name = \"s\"\nanalysis = \"a\"\n[scenario]\ntarget.server = \"builtin\"\n\
+         [axes.clients]\nkey = \"load.connections\"\nvalues = [10]\n[[matrix]]\n",
+    );
+    for command in [
+        &["run", "s.toml"][..],
+        &["ab", "s.toml", "--set-b", "load.connections=9"],
+        &["find-max", "s.toml"],
+        &["suite", "suite.toml"],
+    ] {
+        let ended = tool.run(&[command, &["-o", "file/out"]].concat()).expect(2);
+        assert!(ended.err.contains("file/out"), "{command:?}: {}", ended.err);
+    }
+    assert_eq!(tool.names(""), ["file", "s.toml", "suite.toml"], "nothing half-done is left behind");
 }
 
 #[test]
@@ -125,7 +150,7 @@ fn a_port_that_is_taken_is_said_by_the_server_and_by_us() {
     let port = taken.local_addr().unwrap().port().to_string();
     let ended = tool.run(&["serve", "--port", &port]).never_panicked();
     ended.expect(4).says(&[&format!("cannot listen on 127.0.0.1:{port}: Address already in use")]);
-    // A target whose own port is taken ends at once; what it wrote is shown.
+    // A target whose port is taken ends at once; its output is shown.
     tool.write(
         "s.toml",
         &format!(
@@ -157,7 +182,7 @@ fn more_connections_than_descriptors_end_with_4_and_what_would_fit() {
     let fits: u64 = ended.err.rsplit("-c ").next().unwrap().trim().parse().expect("what would fit");
     assert!((100..500).contains(&fits), "{fits}");
     assert!(tool.names("").is_empty());
-    // And it does fit.
+    // The suggested crowd does fit.
     let mut shell = Command::new("sh");
     let line = format!(
         "ulimit -n 500; exec \"$0\" run -c {fits} -t sse -d 300ms --set load.settle=100ms --set load.warmup=0s --set load.drain=1s -q -o out"
@@ -194,7 +219,7 @@ fn an_arm_that_cannot_start_leaves_the_others_and_ends_with_5() {
 
 #[test]
 fn a_generator_that_cannot_publish_as_planned_ends_with_6() {
-    // Each publication takes 100 ms, on one connection: 10 a second of 100 asked for.
+    // Each publication takes 100 ms, on one connection: 10 a second of the planned 100.
     let target = Target::start(|request, answer| match &*request.path {
         "/publish" => {
             tool::pass(Duration::from_millis(100));
@@ -226,7 +251,7 @@ fn a_generator_that_cannot_publish_as_planned_ends_with_6() {
     assert!(ended.out.contains("invalid"), "{}", ended.out);
 }
 
-/// The run says that it is not whole, and why. A busy machine may have made it worse.
+/// Checks that the run is marked incomplete, with the reason. A busy machine may have made it worse.
 fn incomplete(run: &Value, code: &str) {
     let verdict = &run["verdict"];
     assert!(verdict["state"] == "incomplete" || verdict["state"] == "invalid", "{verdict:#}");
@@ -234,18 +259,26 @@ fn incomplete(run: &Value, code: &str) {
     assert!(reasons.iter().any(|r| r["code"] == code && r["state"] == "incomplete"), "{verdict:#}");
 }
 
-/// Sends a signal in the middle of measure; what was measured is kept and marked.
+fn reasons(run: &Value) -> Vec<String> {
+    let all = run["verdict"]["reasons"].as_array().expect("reasons");
+    all.iter().filter_map(|reason| Some(reason["code"].as_str()?.to_owned())).collect()
+}
+
+/// Sends a signal in the middle of measure. The measured part is kept and marked.
 fn stopped_by(signal: Signal, code: i32) {
     let tool = Tool::new();
     tool.write("s.toml", &judged("\"delivery.p50\" = \"< 1us\""));
-    let mut running = tool.start(&["run", "s.toml", "-d", "300s", "-t", "sse,websocket", "-o", "out"]);
+    let two_threads = ["--set", "threads=2", "--set", "publisher.rate=50/s"];
+    let run = ["run", "s.toml", "-d", "300s", "-t", "sse,websocket", "-o", "out"];
+    let mut running = tool.start(&[&run[..], &two_threads].concat());
     running.wait_for("measure");
     tool::pass(Duration::from_millis(1_500));
     let started = Instant::now();
     running.signal(signal);
     let ended = running.end().expect(code).never_panicked();
     assert!(started.elapsed() < Duration::from_secs(20));
-    assert!(ended.out.contains("stopped by a signal"), "{}", ended.out);
+    // The output contains the words of the verdict, among others.
+    assert!(ended.out.contains("stopped") && ended.out.contains("shorter run"), "{}", ended.out);
     let run = tool.run_json("out");
     incomplete(&run, "interrupted");
     assert_eq!(arms(&run).len(), 1, "the second arm was not begun");
@@ -253,7 +286,11 @@ fn stopped_by(signal: Signal, code: i32) {
     let delivery = &arm["delivery"];
     let (intended, delivered) = (number(delivery, "/intended"), number(delivery, "/delivered"));
     assert!(delivered >= 8.0 * 5.0, "{delivery:#}");
-    assert!(intended < 8.0 * 10.0 * 60.0, "what was never due is not counted: {intended}");
+    assert!(intended < 8.0 * 50.0 * 60.0, "what was never due is not counted: {intended}");
+    // The server loses nothing: publications in flight are excused, and all threads count the same.
+    assert_eq!(number(delivery, "/missing"), 0.0, "{delivery:#}");
+    assert_eq!(intended, 8.0 * number(arm, "/published/due"), "{delivery:#}");
+    assert!(!reasons(&run).contains(&"accounts".to_owned()), "{delivery:#}");
     assert!(tool.names("out").contains(&"report.html".to_owned()));
 }
 
@@ -304,6 +341,41 @@ fn a_server_killed_in_the_middle_is_a_finding() {
     assert_eq!(run["thresholds"][0]["ok"], false);
     assert!(matches!(ended.code, 99 | 6), "a crash is a finding: {}\n{}", ended.code, ended.err);
     assert_ne!(run["verdict"]["state"], "incomplete");
+}
+
+#[test]
+fn a_server_that_died_never_ends_with_0() {
+    let tool = Tool::new();
+    let scenario = scripted(&tool, "echo $$ > pid; exec \"$1\" serve --port \"$2\" --delay 50ms\n");
+    // Without thresholds; and with thresholds on arrived messages only, which all pass.
+    for (name, thresholds) in [("none", ""), ("kept", "[thresholds]\n\"delivery.missing\" = \"< 100\"\n")] {
+        tool.write("s.toml", &format!("{scenario}{thresholds}"));
+        let mut running = tool.start(&["run", "s.toml", "-d", "2500ms", "-o", name]);
+        running.wait_for("measure");
+        tool::pass(Duration::from_millis(1_000));
+        let pid = std::fs::read_to_string(tool.path("pid")).unwrap().trim().parse().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+        let ended = running.end().never_panicked();
+        assert!(matches!(ended.code, 99 | 6), "{name}: {}\n{}", ended.code, ended.out);
+        let told = ended.out.lines().find(|line| line.contains("the server of sse died"));
+        assert!(told.is_some_and(|line| line.contains("signal 9")), "{name}: {}", ended.out);
+        let run = tool.run_json(name);
+        let of = |threshold: &str| {
+            let all = run["thresholds"].as_array().unwrap();
+            all.iter()
+                .find(|t| t["expression"].as_str().unwrap().starts_with(threshold))
+                .map(|t| t["ok"] == true)
+        };
+        match name {
+            "none" => assert_eq!(
+                (of("delivery.of_intended"), of("delivery.unserved")),
+                (Some(false), Some(false)),
+                "{}",
+                run["thresholds"]
+            ),
+            _ => assert_eq!(of("delivery.missing"), Some(true), "{}", run["thresholds"]),
+        }
+    }
 }
 
 #[test]
@@ -367,8 +439,8 @@ fn a_full_disk_keeps_the_result() {
     assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
     assert!(ended.err.contains("No space left"), "{}", ended.err);
     assert!(left.is_empty(), "nothing half-done is left on it: {left:?}");
-    // TMPDIR is this test's folder: the spare place is in it, and stderr says where.
-    let spare = tool.path("pushmark-results/out");
+    // TMPDIR is this test's folder: it holds the spare folder, and stderr names it.
+    let spare = tool.path(&format!("{}/out", spare()));
     assert!(ended.err.contains(&spare.display().to_string()), "{}", ended.err);
     assert!(spare.join("run.json").exists() && spare.join("report.html").exists());
     assert!(ended.out.contains("sse"), "{}", ended.out);
@@ -378,14 +450,19 @@ fn a_full_disk_keeps_the_result() {
 fn no_place_at_all_still_prints_the_result() {
     let tool = Tool::new();
     tool.write("s.toml", &builtin());
-    // A file stands where the folder's parent would be, and where the spare one would.
-    tool.write("file", "");
-    tool.write("pushmark-results", "");
-    let ended = tool.run(&["run", "s.toml", "-o", "file/out", "-q"]).expect(1).never_panicked();
+    // Files take the places of the results folder and of the spare folder.
+    tool.write("results", "");
+    tool.write(&spare(), "");
+    let ended = tool.run(&["run", "s.toml", "-q"]).expect(1).never_panicked();
     assert!(ended.out.contains("intended"), "{}", ended.out);
-    let ended = ended.says(&["the run is not kept on disk; its figures are those printed here"]);
+    let ended = ended.says(&["the run is not stored on disk; its figures are only those printed here"]);
     assert!(!ended.out.contains("report.html"), "{}", ended.out);
-    assert_eq!(tool.names(""), ["file", "pushmark-results", "s.toml"]);
+    assert_eq!(tool.names(""), [&spare(), "results", "s.toml"]);
+}
+
+/// Returns the folder of this user in the temporary folder, which is this test's.
+fn spare() -> String {
+    format!("pushmark-results-{}", rustix::process::geteuid().as_raw())
 }
 
 #[test]
@@ -404,7 +481,7 @@ fn everything_started_has_ended_when_the_tool_was_killed_softly() {
 #[test]
 fn a_second_ctrl_c_ends_at_once_and_leaves_no_server() {
     let tool = Tool::new();
-    // The shell does not listen to SIGTERM: it would be waited for.
+    // The shell ignores SIGTERM, so pushmark would wait for it.
     let scenario = scripted(
         &tool,
         "trap '' TERM; echo $$ > pid; \"$1\" serve --port \"$2\" & while :; do sleep 1; done\n",

@@ -1,4 +1,4 @@
-//! What a run leaves: its folder, its keys, its text and JSON, and what later commands make of it.
+//! The results of a run: its folder, its keys, its text and JSON, and what later commands make of it.
 
 mod tool;
 
@@ -29,7 +29,7 @@ fn the_folder_has_the_files_of_a_run_and_run_json_every_key() {
     assert_eq!(index, "index.sqlite");
     let folder = format!("results/{id}");
     let run = tool.run_json(&folder);
-    // And the log of each server that was started.
+    // The folder also has the log of each started server.
     let (logs, files): (Vec<String>, Vec<String>) =
         tool.names(&folder).into_iter().partition(|name| name.ends_with(".log"));
     assert_eq!(files, ["latency.hlog", "report.html", "run.json", "scenario.toml", "windows.csv"]);
@@ -50,7 +50,7 @@ fn the_folder_has_the_files_of_a_run_and_run_json_every_key() {
     for arm in arms(&run) {
         the_fates_add_up(arm);
     }
-    // A line a second and arm: ramp to drain is over 2 s.
+    // One line a second and arm: ramp to drain takes over 2 s.
     let windows = std::fs::read_to_string(tool.path(&folder).join("windows.csv")).unwrap();
     for transport in transports {
         let lines = windows.lines().filter(|line| line.starts_with(&format!("{transport},"))).count();
@@ -63,7 +63,7 @@ fn the_folder_has_the_files_of_a_run_and_run_json_every_key() {
     assert!(ended.out.contains("report.html"), "{}", ended.out);
 }
 
-/// intended = delivered + late + missing + superseded + excused + unserved + unpublished.
+/// Checks: intended = delivered + late + missing + superseded + excused + unserved + unpublished.
 #[track_caller]
 fn the_fates_add_up(arm: &Value) {
     let of = |name: &str| number(&arm["delivery"], &format!("/{name}"));
@@ -100,7 +100,7 @@ fn progress_is_plain_lines_where_stderr_is_no_terminal() {
     }
 }
 
-/// A terminal by way of `script`, which every Debian has.
+/// Runs in a terminal by way of `script`, which every Debian has.
 #[test]
 fn no_color_takes_the_colours_from_a_terminal() {
     if !tool::have(std::path::Path::new("/usr/bin/script").exists(), "script") {
@@ -146,18 +146,20 @@ fn repeats_are_runs_of_their_own_in_one_folder() {
     let ended = tool.run(&["run", "s.toml", "-q", "--repeat", "2", "-o", "both"]);
     assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
     let names = tool.names("both");
-    assert_eq!(names.len(), 2, "{names:?}");
+    // On a busy machine up to two more starts replace invalid ones.
+    assert!((2..=4).contains(&names.len()), "{names:?}");
+    let starts = format!("{} starts", names.len());
     let runs: Vec<Value> = names.iter().map(|name| tool.run_json(&format!("both/{name}"))).collect();
     assert_eq!(runs[0]["seed"], runs[1]["seed"]);
     assert_ne!(arms(&runs[0])[0]["nonce"], arms(&runs[1])[0]["nonce"], "a run's stamps are its own");
-    assert!(ended.out.contains("2 starts"), "{}", ended.out);
+    assert!(ended.out.contains(&starts), "{}", ended.out);
 
-    // The page and the text again, of both at once.
+    // Makes the page and the text again, from both runs at once.
     let again = tool.run(&["report", "both", "-o", "again.html"]).expect(0);
-    assert!(again.out.contains("2 starts") && again.out.contains("again.html"), "{}", again.out);
+    assert!(again.out.contains(&starts) && again.out.contains("again.html"), "{}", again.out);
     let page = std::fs::read_to_string(tool.path("again.html")).unwrap();
-    assert!(names.iter().all(|name| page.contains(name.as_str())), "both runs are named");
-    // And of each: what was printed for a run is printed again.
+    assert!(names.iter().all(|name| page.contains(name.as_str())), "all runs are named");
+    // The text of a single run is printed again too.
     let one = format!("both/{}", names[0]);
     let first = tool.run(&["report", &one, "-o", "one.html"]).expect(0);
     assert!(first.out.contains("n = 1"), "{}", first.out);
@@ -165,7 +167,37 @@ fn repeats_are_runs_of_their_own_in_one_folder() {
     let json =
         tool.run(&["run", "s.toml", "-q", "--repeat", "2", "-d", "300ms", "--format", "json", "-o", "more"]);
     let list: Value = serde_json::from_str(&json.out).expect("JSON");
-    assert_eq!(list.as_array().map(Vec::len), Some(2));
+    assert!(list.as_array().is_some_and(|list| (2..=4).contains(&list.len())));
+}
+
+#[test]
+fn a_sitting_makes_both_in_turn_and_is_read_again() {
+    let tool = Tool::new();
+    tool.write("s.toml", &one_arm());
+    let ab = ["ab", "s.toml", "--set-b", "load.connections=5", "-q", "-d", "300ms", "-o", "both"];
+    let ended = tool.run(&[&ab[..], &["--starts", "1"]].concat());
+    assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
+    assert!(ended.out.contains("s.toml load.connections=5"), "{}", ended.out);
+    let runs = |side: &str| -> Vec<Value> {
+        let names = tool.names(&format!("both/{side}"));
+        names.iter().map(|name| tool.run_json(&format!("both/{side}/{name}"))).collect()
+    };
+    let (a, b) = (runs("a"), runs("b"));
+    assert_eq!(a.len(), b.len(), "as many of both");
+    assert!(a.iter().all(|run| run["sitting"]["side"] == "a"));
+    assert!(b.iter().all(|run| run["scenario"]["load"]["connections"] == 5));
+    // `compare` prints the same result again from the folder alone, and draws it.
+    let again = tool.run(&["compare", "both", "--format", "json"]);
+    let found: Value = serde_json::from_str(&again.out).expect("JSON");
+    assert_eq!(found["design"], "interleaved");
+    assert_eq!(found["pairs"][0]["transport"], "websocket");
+    tool.run(&["report", "both", "-o", "again.html"]).expect(0);
+    // An existing folder is not overwritten; it can only be resumed, and only with the same scenario.
+    tool.run(&ab).expect(2).says(&["both: this folder already exists", "--resume"]);
+    tool.run(&[&ab[..4], &["-q", "-o", "both", "--resume"]].concat()).expect(2).says(&["another scenario"]);
+    let more = tool.run(&[&ab[..], &["--starts", "3", "--resume"]].concat());
+    assert!(matches!(more.code, 0 | 6), "{more:#?}");
+    assert!(runs("a").len() > a.len() && runs("a").len() == runs("b").len(), "{more:#?}");
 }
 
 #[test]
@@ -204,7 +236,7 @@ fn kept_runs_are_listed_shown_and_queried() {
     assert_eq!(rows.lines().next(), Some("run,transport,delivered"));
     assert_eq!(rows.lines().skip(1).filter(|row| row.contains(",websocket,24")).count(), 2, "{rows}");
     tool.run(&["runs", "query", "DROP TABLE runs"]).expect(2);
-    // The index can go: the folders are the truth.
+    // The index may be deleted, because the folders hold all data.
     std::fs::remove_file(tool.path("results/index.sqlite")).unwrap();
     assert_eq!(tool.run(&["runs", "query", query, "--format", "csv"]).expect(0).out, rows);
     let shown = tool.run(&["runs", "show", &ids[0]]).expect(0).out;

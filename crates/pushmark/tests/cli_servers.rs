@@ -1,5 +1,5 @@
-//! `pushmark servers` on a registry of this test's own: what is missing, what is built, when a
-//! build is run again, and what a failed one says.
+//! `pushmark servers` on a registry of this test: what is missing, what is built, when a build is
+//! repeated, and what a failed build reports.
 
 mod tool;
 
@@ -13,7 +13,7 @@ struct Own {
     tool: Tool,
 }
 
-/// Its build counts itself.
+/// The build counts how often it runs.
 const MADE: &str = "folder = \"made\"\ninputs = [\"shared\"]\nbuild = [\"sh\", \"-c\", \"echo made 1.0 > made; echo x >> ../builds\"]\n\
     built = [\"made\"]\nversion = [\"cat\", \"made\"]\nclean = [\"rm\", \"made\"]\n\
     run = [\"{pushmark}\", \"serve\", \"--port\", \"{port}\"]\n";
@@ -97,14 +97,14 @@ fn a_build_is_run_once_for_what_is_there() {
     own.run(&["servers", "build"]).expect(0).says(&["made: built in "]);
     assert_eq!(own.builds(), 1, "the other row is of the same module");
     for name in ["made", "made-threads"] {
-        own.run(&["servers", "build", name]).expect(0).says(&[&format!("{name}: built already")]);
+        own.run(&["servers", "build", name]).expect(0).says(&[&format!("{name}: already built")]);
         assert_eq!(own.listed(name)["built"], true);
     }
     assert_eq!(own.builds(), 1);
     let list = own.run(&["servers", "list", "--versions"]).expect(0).out;
     assert!(list.contains("made 1.0"), "{list}");
 
-    // A source, an input, and what was built itself.
+    // A source, an input, and a build product.
     for (path, content) in
         [("own/made/source", Some("2")), ("own/shared/a", Some("1")), ("own/made/made", None)]
     {
@@ -130,7 +130,7 @@ fn a_failed_build_shows_the_end_of_its_log() {
     let ended = own.run(&["servers", "build", "cracked"]).expect(3);
     let ended = ended.says(&["cracked: sh -c", "failed: exit status: 3", "| line 7: no such symbol"]);
     assert!(ended.err.contains("cracked.build.log"), "{}", ended.err);
-    own.run(&["servers", "build", "hollow"]).expect(3).says(&["hollow", "never is not there"]);
+    own.run(&["servers", "build", "hollow"]).expect(3).says(&["hollow", "never does not exist"]);
     own.run(&["servers", "build"]).expect(3).says(&["made: built in "]);
     own.run(&["servers", "start", "cracked"]).expect(3).says(&["no such symbol"]);
     own.run(&["servers", "build", "mate"]).expect(2).says(&["mate", "did you mean `made`?"]);
@@ -177,5 +177,5 @@ fn flags_are_those_of_the_row() {
     );
     own.run(&["run", "foreign.toml"])
         .expect(2)
-        .says(&["foreign.toml:2", "flags are those of a server's row"]);
+        .says(&["foreign.toml:2", "`flags` needs a server of the registry"]);
 }

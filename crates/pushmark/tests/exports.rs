@@ -1,5 +1,5 @@
-//! What other tools read of our runs: JMeter's own reader counts what we counted, and the table of
-//! all metrics is one that a reader of CSV takes.
+//! What other tools read from our runs: JMeter's own reader gets our counts, and the table of all metrics
+//! is valid CSV.
 
 mod tool;
 
@@ -23,26 +23,27 @@ fn jmeter_counts_what_we_counted() {
     for (arm, row) in arms(&run).iter().zip(&seen) {
         let transport = arm["transport"].as_str().unwrap();
         assert_eq!(row[0], format!("samples {transport}"));
-        // Theirs goes by the second of receipt, ours by that of due: one second's edge is between.
+        // JMeter counts by the second of receipt, pushmark by the second of due: they differ by the edge
+        // of one second.
         let (delivered, samples) = (number(arm, "/delivery/delivered"), field(row, 1));
         let (missing, errors) = (number(arm, "/delivery/missing"), field(row, 2));
         assert!((delivered + missing - samples).abs() <= 8.0 * 50.0 * 0.2, "{delivered} and {samples}");
         assert_eq!(missing, errors);
-        // Theirs is in whole ms, rounded up.
+        // JMeter's times are whole ms, rounded up.
         let (ours, theirs) = (number(arm, "/delivery/latency/mean_us") / 1_000.0, field(row, 4));
         assert!((theirs - ours - 0.5).abs() < 1.0 + 0.2 * ours, "{ours} ms and {theirs} ms");
     }
 
     let thin =
         tool.run(&["runs", "export", "out", "--format", "jtl", "--at-most", "100", "--to", "thin.jtl"]);
-    assert!(thin.code == 0 && thin.err.contains("each stands for"), "{thin:#?}");
+    assert!(thin.code == 0 && thin.err.contains("each represents"), "{thin:#?}");
     let samples: f64 = read(&tool.path("thin.jtl")).iter().map(|row| field(row, 1)).sum();
     assert!((50.0..=100.0).contains(&samples), "{samples}");
     let again = tool.run(&["runs", "export", "out", "--format", "jtl", "--to", "out.jtl"]);
-    assert!(again.code == 2 && again.err.contains("exists already"), "{again:#?}");
+    assert!(again.code == 2 && again.err.contains("already exists"), "{again:#?}");
 }
 
-/// A row a label, as JMeter read the file: label, samples, errors, least, mean, most.
+/// Returns a row a label, as JMeter read the file: label, samples, errors, least, mean, most.
 fn read(file: &std::path::Path) -> Vec<Vec<String>> {
     let folder = own("jmeter/target");
     let path = format!("{0}/classes:{0}/lib/*", folder.display());

@@ -1,18 +1,18 @@
-//! Bayeux servers of other people: CometD, then and now, and Faye's. What a crowd of ours hears
-//! there, from outside and from one another, becomes a table of `conformance/BAYEUX.md`.
+//! Other Bayeux servers: an old and a current CometD, and Faye's. The deliveries to our crowd, from
+//! outside and between clients, become a table of `conformance/BAYEUX.md`.
 
 mod tool;
 
 use conformance::process::Process;
 use conformance::{interop, tools};
 use serde_json::Value;
-use tool::{LOAD, POLLERS, Tool, arms, number, whole};
+use tool::{LOAD, POLLERS, Tool, arms, came, number, whole};
 
-/// Rows of `servers.toml` that are not ours, with what a scenario may ask of them.
+/// The foreign rows of `servers.toml`, with the transports that a scenario may use.
 const SERVERS: [(&str, &[&str]); 2] =
     [("cometd-jetty-6", &["bayeux"]), ("cometd-8", &["bayeux", "bayeux-websocket"])];
 
-/// Over one connection: what comes over two a server may take up in either order.
+/// Over one connection, because a server may take messages of two connections in either order.
 const BY_POST: &str = "[publisher]\nrate = \"50/s\"\nconnections = 1\n";
 const BY_BAYEUX: &str = "[publisher]\nmode = \"peer\"\nrate = \"20/s\"\n";
 
@@ -38,7 +38,8 @@ fn crowds_of_ours_hear_everything_on_servers_of_others() {
     interop::keep("servers", &["server", "transport", "by POST", "by Bayeux"], &rows);
 }
 
-/// A small crowd, everything accounted for. Gives how much of what it was owed came.
+/// Runs a small crowd and checks that all is accounted for. Returns how many of the intended deliveries
+/// arrived.
 fn heard(tool: &Tool, transport: &str, target: &str, publisher: &str, poller: &str) -> String {
     let out = tool.path("out");
     if out.exists() {
@@ -55,10 +56,11 @@ fn heard(tool: &Tool, transport: &str, target: &str, publisher: &str, poller: &s
         assert_eq!(number(arm, "/delivery/out_of_order"), 0.0, "{:#}", arm["delivery"]);
     }
     assert_eq!(arm["outcome"], "held");
-    format!("{} of {}", number(arm, "/delivery/delivered"), number(arm, "/delivery/intended"))
+    format!("{} of {}", came(arm), number(arm, "/delivery/intended"))
 }
 
-/// Faye's server has no way in but Bayeux: its clients publish to one another.
+/// Runs a crowd on Faye's server, which accepts publications only over Bayeux: its clients publish to one
+/// another.
 fn heard_on_faye(tool: &Tool, transport: &str) -> String {
     let mut server = Process::start(&mut tools::node("faye-server.mjs"));
     let line: Value = serde_json::from_str(&server.line()).expect("JSON");

@@ -1,28 +1,30 @@
-//! Targets of a test's own, reached by templates alone: what each does differently is told right.
+//! Targets of this test, reached by templates alone: each behaves differently, and each behaviour is
+//! reported correctly.
 
 mod tool;
 
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 use tool::http::{Answer, Request, Target};
-use tool::{LOAD, Tool, arms, number, whole};
+use tool::{LOAD, Tool, arms, came, number, whole};
 
-/// `[target.subscribe]` for one transport, and how to publish.
+/// Returns `[target.subscribe]` for one transport, and how to publish.
 fn templates(target: &Target, transport: &str, template: &str) -> String {
     let at = target.url("");
     let template = template.replace("{at}", &at);
     format!("[target.subscribe]\n{transport} = {template}\n[target.publish]\nurl = \"{at}/publish\"\n")
 }
 
-/// An event stream: head, then each publication as one event.
+/// Serves an event stream: head, then each publication as one event.
 fn event_stream(answer: &mut Answer<'_>) -> io::Result<()> {
     answer.head("text/event-stream")?;
     relay(answer, 0, |message| [b"data: ", message, b"\n\n"].concat())
 }
 
-/// Writes what is published from `seen` on, framed, until the test or the client ends.
+/// Writes the publications from `seen` on, framed, until the test or the client ends.
 fn relay(answer: &mut Answer<'_>, mut seen: usize, frame: impl Fn(&[u8]) -> Vec<u8>) -> io::Result<()> {
     while !answer.hub.over() {
         for message in answer.hub.after(seen, Duration::from_millis(500)).unwrap_or_default() {
@@ -45,8 +47,12 @@ fn each_client_has_its_own_identity_and_no_result_holds_it() {
     tool.write("users.csv", &format!("name,token\n{rows}"));
     let run = tool.measure(
         &format!(
-            "[target]\nclients = \"users.csv\"\nheaders = {{ authorization = \"Bearer {{client.token}}\", x-key = \"literal-secret\" }}\n{}{LOAD}",
-            templates(&target, "sse", "\"{at}/sse?user={client.name}&n={client}\"")
+            "[target]\nclients = \"users.csv\"\nheaders = {{ x-key = \"literal-secret\" }}\n{}{LOAD}",
+            templates(
+                &target,
+                "sse",
+                "{ url = \"{at}/sse?user={client.name}&n={client}\", headers = { authorization = \"Bearer {client.token}\" } }"
+            )
         ),
         &[],
     );
@@ -71,7 +77,8 @@ fn each_client_has_its_own_identity_and_no_result_holds_it() {
 
 #[test]
 fn cookies_are_kept_for_each_client() {
-    // The first poll of a client gets its session; every later one must bring it.
+    // The first poll of a client gets its session; every later poll must send it back. Polls return the
+    // latest publication. One connection publishes, so that no older publication overtakes it.
     let target = Target::start(|request, answer| match &*request.path {
         "/publish" => answer.publish(request),
         _ => {
@@ -90,7 +97,8 @@ fn cookies_are_kept_for_each_client() {
     let tool = Tool::new();
     let run = tool.measure(
         &format!(
-            "[target]\ncookies = true\n{}{LOAD}poll_interval = \"100ms\"\n[publisher]\nrate = \"5/s\"\n",
+            "[target]\ncookies = true\n{}{LOAD}poll_interval = \"100ms\"\n[publisher]\nrate = \"5/s\"\n\
+             connections = 1\n",
             templates(&target, "poll", "\"{at}/latest?client={client}\"")
         ),
         &[],
@@ -99,7 +107,7 @@ fn cookies_are_kept_for_each_client() {
     assert_eq!(arm["connections"]["failed"], serde_json::json!({}));
     assert_eq!(number(arm, "/connections/lost"), 0.0, "{}", arm["connections"]);
     assert_eq!(number(arm, "/delivery/missing"), 0.0);
-    assert!(number(arm, "/delivery/delivered") > 0.0);
+    assert!(came(arm) > 0.0);
     for n in 0..8 {
         let of_one: Vec<Request> = target
             .hub
@@ -119,7 +127,7 @@ fn without_a_head_a_subscription_is_assumed_after_a_while() {
         "/publish" => answer.publish(request),
         _ => {
             let seen = answer.hub.count();
-            // Nothing is said before there is something to say.
+            // Sends nothing before the first publication.
             while !answer.hub.over() && answer.hub.count() == seen {
                 answer.hub.after(seen, Duration::from_millis(500));
             }
@@ -139,7 +147,7 @@ fn a_cursor_is_found_in_a_json_answer() {
     let target = Target::start(|request, answer| match &*request.path {
         "/publish" => answer.publish(request),
         _ => {
-            // Without a cursor: answered at once with the first one.
+            // A request without a cursor is answered at once with the first cursor.
             let news = match request.argument("since").parse() {
                 Ok(since) => answer.hub.after(since, Duration::from_secs(5)).map(|news| (since, news)),
                 Err(_) => Some((answer.hub.count(), Vec::new())),
@@ -159,8 +167,8 @@ fn a_cursor_is_found_in_a_json_answer() {
     let arm = &arms(&run)[0];
     whole(arm);
     assert_eq!(number(arm, "/long_poll/missed_deaf"), 0.0);
-    // Several messages in an answer are as many deliveries.
-    assert!(number(arm, "/long_poll/answers") <= number(arm, "/delivery/delivered"));
+    // Each message in an answer is one delivery.
+    assert!(number(arm, "/long_poll/answers") <= came(arm));
 }
 
 #[test]
@@ -188,12 +196,12 @@ fn a_304_is_a_redundant_answer() {
     let arm = &arms(&run)[0];
     let (requests, not_modified) = (number(arm, "/poll/requests"), number(arm, "/poll/not_modified"));
     assert_eq!(number(arm, "/poll/redundant"), not_modified, "each state is shown once: {}", arm["poll"]);
-    // 20 polls a second and client, 4 of them with news.
+    // 20 polls a second and client, 4 of them with a new state.
     assert!(not_modified > requests * 0.6 && not_modified < requests * 0.9, "{not_modified} of {requests}");
     assert_eq!(number(arm, "/delivery/missing"), 0.0);
 }
 
-/// A target that answers every request the same way.
+/// Starts a target that answers every request the same way.
 fn refusing(status: &'static str, headers: &'static str, body: &'static str) -> Target {
     Target::start(move |_, answer| answer.sized(status, headers, body.as_bytes()))
 }
@@ -214,7 +222,7 @@ fn a_refusal_ends_with_3_and_says_what_was_sent_and_what_came_back() {
                 let tool = Tool::new();
                 let url = format!("{scheme}://{}/hear?room=7", target.address);
                 tool.write("s.toml", &format!("[target.subscribe]\n{transport} = \"{url}\"\n{LOAD}"));
-                // Nothing is left to wait for once all have been refused.
+                // The run ends early, because all clients have been refused.
                 let ended = tool.run(&["run", "s.toml", "-q", "-d", "300s"]).expect(3);
                 let headers = headers.trim_end();
                 let expected = format!(
@@ -272,8 +280,10 @@ fn a_target_on_ipv6_is_reached() {
 
 #[test]
 fn a_publication_that_is_refused_is_counted_and_its_deliveries_excused() {
-    let target = Target::start(|request, answer| match &*request.path {
-        "/publish" if answer.hub.requests().iter().filter(|r| r.path == "/publish").count() % 2 == 0 => {
+    // Requests are counted as each is answered, so of two simultaneous ones exactly one is refused.
+    let asked = AtomicUsize::new(0);
+    let target = Target::start(move |request, answer| match &*request.path {
+        "/publish" if asked.fetch_add(1, Ordering::Relaxed) % 2 == 1 => {
             answer.sized("500 Internal Server Error", "", b"no")
         }
         "/publish" => answer.publish(request),
@@ -285,8 +295,11 @@ fn a_publication_that_is_refused_is_counted_and_its_deliveries_excused() {
     assert_eq!(number(arm, "/published/due"), 10.0);
     assert_eq!(number(arm, "/published/failed"), 5.0, "{}", arm["published"]);
     assert_eq!(number(arm, "/delivery/excused"), 40.0);
-    assert_eq!(number(arm, "/delivery/delivered"), 40.0);
-    assert_eq!(run["verdict"]["state"], "invalid", "half of it says nothing");
+    assert_eq!(came(arm), 40.0);
+    // A target that refuses has reached its own limit: this is an outcome, and no doubt about the figures.
+    assert_eq!(arm["outcome"], "degraded");
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    assert!(reasons.iter().all(|reason| reason["code"] != "excused"), "{reasons:?}");
 }
 
 #[test]
@@ -314,7 +327,7 @@ fn a_process_is_started_waited_for_and_ended_with_its_children() {
     assert!(parent.trim_end().ends_with(" here"), "{parent}");
     let child = std::fs::read_to_string(tool.path("child.pid")).unwrap();
     let gone = || match std::fs::read_to_string(format!("/proc/{}/stat", child.trim())) {
-        // A zombie that nobody collects has ended as well.
+        // An unreaped zombie has ended as well.
         Ok(stat) => stat.contains(") Z "),
         Err(_) => true,
     };
@@ -340,7 +353,11 @@ fn a_process_is_stopped_by_its_own_command() {
     assert!(arms(&run)[0]["server"].get("ended").is_none(), "it did not end by itself");
 }
 
-/// A ticker: publishes by itself, with its own timestamps.
+/// Four clients receive 20 messages a second for a second: 80. A target that waits for a CPU sends fewer;
+/// messages that were sent before measure and read in it add some. Double deliveries would be 160.
+const ABOUT_80: std::ops::RangeInclusive<f64> = 20.0..=140.0;
+
+/// Starts a ticker, which publishes by itself, with its own timestamps.
 fn ticker() -> Target {
     Target::start(|_, answer| {
         answer.head("text/event-stream")?;
@@ -348,13 +365,13 @@ fn ticker() -> Target {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
             let text = format!("data: {{\"price\": 17.5, \"ts\": {}}}\n\n", now.as_millis());
             answer.stream.write_all(text.as_bytes())?;
-            std::thread::sleep(Duration::from_millis(50));
+            tool::pass(Duration::from_millis(50));
         }
         Ok(())
     })
 }
 
-/// What an observed arm tells.
+/// Returns the figures of an observed arm.
 fn observed(run: &Value) -> &Value {
     let arm = &arms(run)[0];
     assert_eq!(arm["observe"], true);
@@ -367,15 +384,16 @@ fn a_bare_url_is_observed() {
     let target = ticker();
     let tool = Tool::new();
     let url = target.url("/ticks");
-    let ended = tool.run_judged(&["run", &url, "-c", "4", "-d", "1s", "-o", "out"]).expect(0);
+    let ended = tool.run(&["run", &url, "-c", "4", "-d", "1s", "-o", "out"]).counted();
     assert!(ended.out.contains("[target.publish]"), "it says how to measure deliveries:\n{}", ended.out);
     let run = tool.run_json("out");
     let seen = observed(&run);
     let messages = number(seen, "/messages");
-    assert!((40.0..=90.0).contains(&messages), "20 a second for 4 clients, about: {messages}");
+    assert!(ABOUT_80.contains(&messages), "{messages}");
     assert!(number(seen, "/payload_bytes") > messages * 30.0);
+    // The target pauses 50 ms; waits for a CPU make the gap longer, which is not tested here.
     let gap = number(seen, "/gap/p50_us");
-    assert!((45_000.0..90_000.0).contains(&gap), "{gap}");
+    assert!((45_000.0..500_000.0).contains(&gap), "{gap}");
     assert!(seen.get("latency").is_none(), "nothing says which number is a time");
     assert_eq!(number(&arms(&run)[0], "/connections/opened"), 4.0);
 }
@@ -393,9 +411,10 @@ fn the_targets_own_timestamps_give_a_latency() {
         &[],
     );
     let latency = &observed(&run)["latency"];
-    assert!(number(latency, "/count") > 50.0, "{latency:#}");
-    // Its stamps are whole ms of the wall clock: up to 1 ms is rounding, and never before they were taken.
-    assert!((0.0..100_000.0).contains(&number(latency, "/p50_us")), "{latency:#}");
+    assert!(number(latency, "/count") >= 20.0, "{latency:#}");
+    // Its stamps are whole ms of the wall clock: up to 1 ms is rounding, and no receipt is earlier than
+    // its stamp.
+    assert!((0.0..500_000.0).contains(&number(latency, "/p50_us")), "{latency:#}");
     assert!(number(latency, "/min_us") >= -1_000.0, "{latency:#}");
 }
 
@@ -405,20 +424,21 @@ fn a_stream_is_observed_by_its_bytes() {
         answer.stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
         while !answer.hub.over() {
             answer.stream.write_all(b"5\r\ntick\n\r\n")?;
-            std::thread::sleep(Duration::from_millis(50));
+            tool::pass(Duration::from_millis(50));
         }
         Ok(())
     });
     let tool = Tool::new();
     let url = target.url("/");
-    tool.run_judged(&["run", &url, "-t", "stream", "-c", "2", "-d", "1s", "-o", "out", "-q"]).expect(0);
+    tool.run(&["run", &url, "-t", "stream", "-c", "2", "-d", "1s", "-o", "out", "-q"]).counted();
     let run = tool.run_json("out");
     let bytes = number(observed(&run), "/payload_bytes");
-    assert!((100.0..=220.0).contains(&bytes), "{bytes}");
+    // Five bytes, about 20 times a second, to two clients.
+    assert!((50.0..=350.0).contains(&bytes) && bytes % 5.0 == 0.0, "{bytes}");
     assert_eq!(arms(&run)[0]["outcome"], "held");
 }
 
-/// A message each 50 ms on every transport, by a server nobody publishes to from outside.
+/// Starts a server that emits a message each 50 ms on every transport, without outside publications.
 fn emitting() -> (tool::Running, String) {
     let tool = Tool::new();
     let mut command = tool.command(&["servers", "start", "builtin"]);
@@ -437,28 +457,18 @@ fn emitting() -> (tool::Running, String) {
 fn every_transport_can_be_observed() {
     let (_server, address) = emitting();
     let tool = Tool::new();
-    tool.run_judged(&[
-        "run",
-        &format!("ws://{address}/ws?channel=a"),
-        "-c",
-        "4",
-        "-d",
-        "1s",
-        "-q",
-        "-o",
-        "ws",
-    ])
-    .expect(0);
+    let url = format!("ws://{address}/ws?channel=a");
+    tool.run(&["run", &url, "-c", "4", "-d", "1s", "-q", "-o", "ws"]).counted();
     let run = tool.run_json("ws");
     assert_eq!(arms(&run)[0]["transport"], "websocket");
     let messages = number(observed(&run), "/messages");
-    assert!((70.0..=90.0).contains(&messages), "{messages}");
+    assert!(ABOUT_80.contains(&messages), "{messages}");
 
     let url = format!("http://{address}/long-poll?channel=a");
-    tool.run_judged(&["run", &url, "-t", "long-poll", "-c", "4", "-d", "1s", "-q", "-o", "lp"]).expect(0);
+    tool.run(&["run", &url, "-t", "long-poll", "-c", "4", "-d", "1s", "-q", "-o", "lp"]).counted();
     let run = tool.run_json("lp");
     let messages = number(observed(&run), "/messages");
-    assert!((50.0..=90.0).contains(&messages), "{messages}");
+    assert!(ABOUT_80.contains(&messages), "{messages}");
     let long_poll = &arms(&run)[0]["long_poll"];
     assert_eq!(number(long_poll, "/answers"), messages, "an answer with a body is news");
     assert_eq!(number(long_poll, "/timeouts"), 0.0);

@@ -1,4 +1,4 @@
-//! nginx with Nchan, as Debian packages it: a push server that knows nothing of ours.
+//! nginx with Nchan, as Debian packages it: a push server without any knowledge of pushmark.
 
 mod tool;
 
@@ -68,7 +68,8 @@ fn a_long_poll_without_the_cursor_is_deaf_between_answers() {
     if !nchan() {
         return;
     }
-    // The same server, its cursor not used: what is published while a client is away is lost to it.
+    // The same server without its cursor: a client misses messages that are published between its
+    // requests.
     let tool = Tool::new();
     let folder = tool::servers();
     let text = format!(
@@ -83,7 +84,7 @@ fn a_long_poll_without_the_cursor_is_deaf_between_answers() {
     let arm = &arms(&run)[0];
     let (missing, deaf) = (number(arm, "/delivery/missing"), number(arm, "/long_poll/missed_deaf"));
     assert!(missing > 0.0, "{}", arm["delivery"]);
-    // Those that were missed between two answers, and perhaps after the last.
+    // Messages that were missed between two answers, and perhaps after the last.
     assert!(deaf <= missing && deaf >= missing * 0.9, "{deaf} of {missing}");
     assert_eq!(number(arm, "/delivery/duplicate"), 0.0);
 }

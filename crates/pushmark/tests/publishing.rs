@@ -1,4 +1,4 @@
-//! Who publishes, when, how much, and who hears it: all of it decided by the seed.
+//! Which clients publish, when and how much, and which clients receive it: all decided by the seed.
 
 mod tool;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 use serde_json::Value;
 use tool::http::Target;
-use tool::{LOAD, Tool, arms, number, whole};
+use tool::{LOAD, Tool, arms, came, number, whole};
 
 fn builtin(more: &str) -> String {
     format!("transports = [\"sse\", \"websocket\"]\n[target]\nserver = \"builtin\"\n{LOAD}{more}")
@@ -28,7 +28,7 @@ fn from_outside_by_the_server_and_by_the_clients() {
             assert_eq!(number(arm, "/published/due"), 50.0, "{mode}");
             assert_eq!(number(arm, "/published/sent"), 50.0, "{mode}");
             assert_eq!(number(arm, "/delivery/intended"), 400.0);
-            // How long the target took to accept is known only of requests from outside.
+            // The time until the target accepted a message is known only for requests from outside.
             assert_eq!(arm["published"].get("accept").is_some(), mode == "external", "{mode}");
         }
     }
@@ -65,7 +65,7 @@ fn chat_rooms_of_peers_as_the_tree_has_them() {
     assert_eq!(number(arm, "/delivery/intended"), number(arm, "/published/sent") * 10.0);
 }
 
-/// What a target of our own saw of a run: who subscribed to what, and what was published when.
+/// A test target's record of a run: the subscriptions, and the times of the publications.
 #[derive(Debug, PartialEq)]
 struct Seen {
     subscribed: BTreeSet<(u32, String)>,
@@ -114,7 +114,7 @@ fn seen(target: &Target) -> Seen {
     }
 }
 
-/// A plan without what no two runs share, and without where its target happened to listen.
+/// Returns a plan without the parts that differ in every run, and without the target's port.
 fn comparable(run: &Value, target: &Target) -> Value {
     let text = run["plan"].to_string().replace(&target.address.port().to_string(), "PORT");
     let mut plan: Value = serde_json::from_str(&text.replace("\"port\":PORT", "\"port\":0")).expect("JSON");
@@ -140,7 +140,7 @@ fn a_run_can_be_repeated_from_its_run_json_alone() {
     let run = tool.measure(&scenario(&first), &[]);
     whole(&arms(&run)[0]);
 
-    // The scenario as run.json holds it, at a target of another address.
+    // The scenario from run.json, with a target at another address.
     let second = target();
     let mut value = run["scenario"].clone();
     let text = value.to_string().replace(&first.address.to_string(), &second.address.to_string());
@@ -160,7 +160,7 @@ fn a_run_can_be_repeated_from_its_run_json_alone() {
     let sizes: BTreeSet<usize> = a.published.iter().map(|p| p.2).collect();
     assert!(sizes.len() > 20 && sizes.first() >= Some(&64) && sizes.last() <= Some(&600), "{sizes:?}");
 
-    // Another seed is another run.
+    // Another seed makes another run.
     let third = target();
     let other = tool.path("other.toml");
     std::fs::write(&other, scenario(&third)).unwrap();
@@ -183,15 +183,17 @@ fn poisson_arrivals_are_poisson_and_as_many_as_asked() {
         ),
         &["-c", "1"],
     );
-    // Two that are due at once go out on two connections: a target with threads may turn them round.
-    let delivery = &arms(&run)[0]["delivery"];
-    assert_eq!(number(delivery, "/delivered"), number(delivery, "/intended"), "{delivery:#}");
+    // Two publications that are due at once are sent on two connections; a target with threads may swap
+    // them.
+    let arm = &arms(&run)[0];
+    let delivery = &arm["delivery"];
+    assert_eq!(came(arm), number(delivery, "/intended"), "{delivery:#}");
     let mut dues: Vec<u64> = seen(&target).published.iter().map(|p| p.3).collect();
     dues.sort_unstable();
     let gaps: Vec<f64> = dues.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-    // The seed is fixed, so these are two numbers and no lottery.
+    // The seed is fixed, so these two numbers are constant.
     assert!((340..460).contains(&dues.len()), "{}", dues.len());
     assert!((0.8..1.2).contains(&(variance.sqrt() / mean)), "{}", variance.sqrt() / mean);
 }

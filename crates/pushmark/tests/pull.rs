@@ -1,10 +1,10 @@
-//! Push against pull: a small slice of the study's suite, run for real, and what is refused.
+//! Push against pull: a small slice of the study's suite as a real run, and refused settings.
 
 mod tool;
 
 use tool::{Tool, number};
 
-/// Every scheme of the study and of its later work, over a crowd of a few clients.
+/// Every scheme of the study and of its later work, over a small crowd.
 const SLICE: &str = r#"
 name = "slice"
 analysis = "Each scheme of push against pull, for a second."
@@ -40,14 +40,14 @@ fn a_slice_of_the_study_has_a_figure_for_every_scheme() {
     let tool = Tool::new();
     tool.write("slice.toml", SLICE);
     let done = tool.run(&["suite", "slice.toml", "-o", "out", "--quiet"]);
-    // What the machine made of the figures is not what this is about.
+    // The verdict does not matter here.
     assert!(matches!(done.code, 0 | 6), "{}: {}", done.code, done.err);
     let mut seen = Vec::new();
     for name in tool.names("out").into_iter().filter(|name| tool.path("out").join(name).is_dir()) {
         let run = tool.run_json(&format!("out/{name}"));
         let (style, arm) = (run["case"]["axes"]["style"].as_str().unwrap().to_owned(), &run["arms"][0]);
         let clients = number(arm, "/connections/asked");
-        // Every client has the same five publications, however it hears of them.
+        // Every client has the same five publications, over whichever scheme.
         assert_eq!(number(arm, "/delivery/intended"), clients * 5.0, "{name}");
         let fates = ["delivered", "late", "missing", "superseded", "excused", "unserved", "unpublished"];
         let told: f64 = fates.iter().map(|fate| number(arm, &format!("/delivery/{fate}"))).sum();
@@ -88,18 +88,22 @@ fn a_hybrid_that_is_none_is_refused_with_what_would_be_taken() {
             assert!(done.err.contains(word), "{load}: no {word:?} in {}", done.err);
         }
     };
-    refused("hybrid = {}", "", &["a hybrid is of one kind", "found 0 of its keys", "pull_share = 0.5"]);
-    refused("hybrid = { pull_share = 1.5 }", "", &["some clients poll", "above 0 and below 1"]);
+    refused(
+        "hybrid = {}",
+        "",
+        &["a hybrid needs exactly one key", "found 0 of its keys", "pull_share = 0.5"],
+    );
+    refused("hybrid = { pull_share = 1.5 }", "", &["some clients must poll", "above 0 and below 1"]);
     refused(
         "connections = 10\nhybrid = { push_max = 10 }",
         "",
         &["1 to below load.connections, which is 10"],
     );
-    refused("hybrid = { safety_poll = \"0s\" }", "", &["longer than 0"]);
+    refused("hybrid = { safety_poll = \"0s\" }", "", &["must be above 0"]);
     refused("hybrid = { pul_share = 0.5 }", "", &["did you mean `pull_share`?"]);
     refused("poll_interval = { adaptive = \"tttr\" }", "", &["\"ttr\", \"halving\""]);
-    refused("poll_interval = { adaptive = { weight = 2 } }", "", &["`weight` is a share"]);
-    refused("poll_interval = { adaptive = { min = \"9s\", max = \"1s\" } }", "", &["no range"]);
+    refused("poll_interval = { adaptive = { weight = 2 } }", "", &["`weight` must be a share"]);
+    refused("poll_interval = { adaptive = { min = \"9s\", max = \"1s\" } }", "", &["not a range"]);
     let emitter = "[publisher]\nmode = \"emitter\"\ncheck = true";
-    refused("", emitter, &["an emitter does not know what the seed draws"]);
+    refused("", emitter, &["an emitter cannot draw padding from the seed"]);
 }

@@ -1,4 +1,4 @@
-//! Clients that are thrown out come back, as their policy and their server say.
+//! Clients whose connections are closed come back, according to their policy and their server.
 
 mod tool;
 
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tool::http::Target;
-use tool::{LOAD, Tool, arms, number};
+use tool::{LOAD, Tool, arms, came, number};
 
 const BACK: &str = "reconnect = { backoff = \"full-jitter\", base = \"50ms\", max = \"1s\" }\n";
 
@@ -17,10 +17,12 @@ fn half_a_crowd_that_is_reset_comes_back() {
     let tool = Tool::new();
     let scenario = |reconnect: &str| {
         format!(
-            "transports = [\"sse\", \"websocket\"]\n[target]\nserver = \"builtin\"\nargs = [\"--reset\", \"1/2@1s\"]\n\
-             {LOAD}{reconnect}[publisher]\nrate = \"50/s\"\n"
+            "transports = [\"sse\", \"websocket\"]\n[target]\nserver = \"builtin\"\nargs = [\"--reset\", \"1/2@1500ms\"]\n\
+             {LOAD}{reconnect}[publisher]\nrate = \"50/s\"\nconnections = 1\n"
         )
     };
+    // One connection publishes. With two, of two late publications the later may be read first. By 1.5 s
+    // each client has received something, so it comes back with an id.
     let run = tool.measure(&scenario(BACK), &["-d", "3s", "--set", "transports=[\"sse\"]"]);
     let arm = &arms(&run)[0];
     let connections = &arm["connections"];
@@ -30,32 +32,32 @@ fn half_a_crowd_that_is_reset_comes_back() {
         "{connections}"
     );
     assert_eq!(connections["lost_by"], serde_json::json!({ "reset": 4 }));
-    // What was published meanwhile comes again by the last id: nothing is missing, nothing twice.
+    // Messages published meanwhile arrive through the last id: none is missing, none arrives twice.
     let delivery = &arm["delivery"];
     assert_eq!(number(delivery, "/missing"), 0.0, "{delivery:#}");
     assert_eq!(number(delivery, "/duplicate"), 0.0, "{delivery:#}");
     assert_eq!(number(delivery, "/out_of_order"), 0.0, "{delivery:#}");
-    let came = number(delivery, "/delivered") + number(delivery, "/late");
-    assert!(came + number(delivery, "/unserved") >= number(delivery, "/intended"), "{delivery:#}");
+    assert!(came(arm) + number(delivery, "/unserved") >= number(delivery, "/intended"), "{delivery:#}");
     assert_eq!(arm["outcome"], "degraded");
 
-    // Without a policy they stay away, and what they did not hear was not served.
+    // Without a policy the clients stay away, and their undelivered messages are unserved.
     let alone = Tool::new();
     let run = alone.measure(&scenario(""), &["-d", "3s"]);
     for arm in arms(&run) {
         let (connections, delivery) = (&arm["connections"], &arm["delivery"]);
         assert_eq!((number(connections, "/lost"), number(connections, "/reconnected")), (4.0, 0.0));
-        assert!(number(delivery, "/unserved") > 300.0, "{delivery:#}");
+        // Four clients, 50 messages a second, for 1.7 s: 340.
+        assert!(number(delivery, "/unserved") > 200.0, "{delivery:#}");
         assert_eq!(number(delivery, "/intended"), 150.0 * 8.0);
-        // A reset throws away what had been written and not yet read, and is itself read a
-        // moment later: on a busy machine some publications to each.
+        // A reset discards data that was written and not yet read, and the reset itself is read a moment
+        // later: on a busy machine each client loses some publications.
         assert!(number(delivery, "/missing") <= 20.0, "{delivery:#}");
     }
 }
 
 #[test]
 fn the_pause_a_server_asks_for_is_kept_and_the_last_id_given_back() {
-    // Each connection hears three events and is closed; it is to come back after 400 ms.
+    // Each connection receives three events and is closed; it must come back after 400 ms.
     static IDS: AtomicU64 = AtomicU64::new(0);
     static ENDS: Mutex<Vec<Instant>> = Mutex::new(Vec::new());
     static COMES: Mutex<Vec<(Instant, String)>> = Mutex::new(Vec::new());
@@ -83,7 +85,7 @@ fn the_pause_a_server_asks_for_is_kept_and_the_last_id_given_back() {
         assert_eq!(*id, format!("event-{}", n * 3 + 2));
         let pause = back.duration_since(*end);
         assert!(pause >= Duration::from_millis(395), "it came back after {pause:?}");
-        // At most 50 ms of jitter of our own; the rest is for a busy machine.
+        // The jitter is at most 50 ms; the rest is for a busy machine.
         assert!(pause < Duration::from_millis(1_200), "it came back after {pause:?}");
     }
 }
@@ -108,7 +110,7 @@ fn a_204_means_never_again() {
 #[test]
 fn a_server_that_comes_up_late_is_found_by_a_client_that_tries_again() {
     let tool = Tool::new();
-    // Refuses everybody for the first second.
+    // Refuses all clients at first.
     let started = Mutex::new(None::<Instant>);
     let target = Target::start(move |request, answer| {
         let since = started.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
@@ -138,5 +140,5 @@ fn a_server_that_comes_up_late_is_found_by_a_client_that_tries_again() {
     let arm = &arms(&run)[0];
     assert_eq!(number(arm, "/connections/opened"), 8.0, "{}", arm["connections"]);
     assert!(number(arm, "/connections/failed/status_5xx") >= 8.0);
-    assert_eq!(number(arm, "/delivery/delivered"), number(arm, "/delivery/intended"));
+    assert_eq!(came(arm), number(arm, "/delivery/intended"));
 }

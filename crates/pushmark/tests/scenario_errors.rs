@@ -1,10 +1,11 @@
 //! Every message about a wrong scenario, as a user sees it (no colours, narrow).
 
-use pushmark::scenario_file::{Asked, Loaded, Report, load};
+use pushmark::file_errors::FileErrors;
+use pushmark::scenario_file::{Asked, Loaded, load};
 use pushmark::server::registry::Registry;
 use pushmark_model::scenario::Override;
 
-fn load_bytes(bytes: &[u8], overrides: &[Override]) -> Result<Loaded, Report> {
+fn load_bytes(bytes: &[u8], overrides: &[Override]) -> Result<Loaded, FileErrors> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.toml");
     std::fs::write(&path, bytes).unwrap();
@@ -12,7 +13,7 @@ fn load_bytes(bytes: &[u8], overrides: &[Override]) -> Result<Loaded, Report> {
     let loaded = load(&Asked::File(&path), overrides, &Registry::embedded());
     loaded.map_err(|report| {
         let folder = format!("{}/", folder.path().display());
-        Report { file: report.file.replace(&folder, ""), ..report }
+        FileErrors { file: report.file.replace(&folder, ""), ..report }
     })
 }
 
@@ -20,22 +21,22 @@ fn shown(bytes: &[u8], overrides: &[Override]) -> String {
     screen(&load_bytes(bytes, overrides).expect_err("this scenario is wrong"))
 }
 
-/// The report under a line that begins at the margin, which keeps its indentation in snapshots.
-fn screen(report: &Report) -> String {
+/// Returns the report below a line that starts at the margin, so that snapshots keep its indentation.
+fn screen(report: &FileErrors) -> String {
     format!("$ pushmark run\n{}", report.render(false, 72))
 }
 
-/// What is shown for a scenario on the builtin server.
+/// Returns the output for a scenario on the builtin server.
 fn builtin(text: &str) -> String {
     shown(format!("{text}\n[target]\nserver = \"builtin\"\n").as_bytes(), &[])
 }
 
-/// What is shown for a scenario with an `sse` target of one's own.
+/// Returns the output for a scenario with an `sse` template.
 fn own(text: &str) -> String {
     shown(format!("{text}\n[target.subscribe]\nsse = \"http://h:1/{{channels}}\"\n").as_bytes(), &[])
 }
 
-/// What is shown for a flag on the builtin server.
+/// Returns the output for a flag on the builtin server.
 fn flag(edit: Override) -> String {
     shown(b"[target]\nserver = \"builtin\"\n", &[edit])
 }
@@ -196,7 +197,7 @@ fn no_connections() {
 fn too_many_connections() {
     insta::assert_snapshot!(builtin("[load]\nconnections = 100_000_000"), @r##"
     $ pushmark run
-      × `load.connections` is more than pushmark plans for
+      × `load.connections` is above the limit
        ╭─[s.toml:2:15]
      1 │ [load]
      2 │ connections = 100_000_000
@@ -309,7 +310,7 @@ poll_interval = { pace = "after-answer" }"#
 fn jitter_out_of_range() {
     insta::assert_snapshot!(builtin("[load]\npoll_interval = { jitter = 20 }"), @r##"
     $ pushmark run
-      × jitter is a share of the interval
+      × jitter must be a share of the interval
        ╭─[s.toml:2:28]
      1 │ [load]
      2 │ poll_interval = { jitter = 20 }
@@ -535,7 +536,7 @@ fn a_size_below_the_stamp() {
 size = "47B""#
     ), @r##"
     $ pushmark run
-      × a payload has to hold its stamp, 48 bytes
+      × a payload must hold its stamp, 48 bytes
        ╭─[s.toml:2:8]
      1 │ [publisher]
      2 │ size = "47B"
@@ -669,7 +670,7 @@ fn a_publisher_without_a_way_to_publish() {
     insta::assert_snapshot!(own(r#"[publisher]
 rate = "10/s""#), @r##"
     $ pushmark run
-      × nothing says how to publish to this target
+      × the target does not say how to publish
        ╭─[s.toml:1:2]
      1 │ [publisher]
        ·  ────┬────
@@ -725,7 +726,7 @@ mode = "peer""#), @r##"
 fn more_channels_a_connection_than_there_are() {
     insta::assert_snapshot!(builtin("[subscriptions]\nchannels = 3\nper_connection = 4"), @r##"
     $ pushmark run
-      × a connection cannot hear 4 of 3 channels
+      × a connection cannot subscribe to 4 of 3 channels
        ╭─[s.toml:3:18]
      2 │ channels = 3
      3 │ per_connection = 4
@@ -741,7 +742,7 @@ fn more_channels_a_connection_than_there_are() {
 fn rooms_and_several_channels_a_connection() {
     insta::assert_snapshot!(builtin("[subscriptions]\nrooms = { size = 20 }\nper_connection = 2"), @r##"
     $ pushmark run
-      × a connection sits in one room
+      × a connection has only one room
        ╭─[s.toml:3:18]
      2 │ rooms = { size = 20 }
      3 │ per_connection = 2
@@ -775,7 +776,7 @@ fn rooms_and_another_number_of_channels() {
 fn more_channels_than_a_stamp_can_name() {
     insta::assert_snapshot!(builtin("[subscriptions]\nchannels = 1_679_617"), @r##"
     $ pushmark run
-      × a stamp cannot name so many channels
+      × a stamp cannot identify this many channels
        ╭─[s.toml:2:12]
      1 │ [subscriptions]
      2 │ channels = 1_679_617
@@ -814,7 +815,7 @@ names = ["a", "b"]
 channels = 3"#
     ), @r##"
     $ pushmark run
-      × 3 channels need as many names
+      × 3 channels need 3 names
        ╭─[s.toml:2:9]
      1 │ [subscriptions]
      2 │ names = ["a", "b"]
@@ -853,7 +854,7 @@ fn a_threshold_without_a_unit() {
 "delivery.p99" = "< 50""#
     ), @r##"
     $ pushmark run
-      × `delivery.p99` has no such bound
+      × invalid bound for `delivery.p99`
        ╭─[s.toml:2:18]
      1 │ [thresholds]
      2 │ "delivery.p99" = "< 50"
@@ -872,7 +873,7 @@ fn a_threshold_without_an_operator() {
 "delivery.p99" = "50ms""#
     ), @r##"
     $ pushmark run
-      × `delivery.p99` has no such bound
+      × invalid bound for `delivery.p99`
        ╭─[s.toml:2:18]
      1 │ [thresholds]
      2 │ "delivery.p99" = "50ms"
@@ -925,7 +926,7 @@ fn an_unknown_transport() {
 fn no_transports() {
     insta::assert_snapshot!(builtin("transports = []"), @r##"
     $ pushmark run
-      × no transport is asked for
+      × `transports` is empty
        ╭─[s.toml:1:14]
      1 │ transports = []
        ·              ─┬
@@ -1005,7 +1006,7 @@ fn never_repeated() {
 fn no_target() {
     insta::assert_snapshot!(shown(br#"name = "x""#, &[]), @r##"
     $ pushmark run
-      × s.toml: the scenario names nothing to measure
+      × s.toml: the scenario has no target
       help: accepted: server = "…" of `pushmark servers list`, or
             templates under [target.subscribe]
     "##);
@@ -1040,7 +1041,7 @@ sse = "http://h/""#,
         &[]
     ), @r##"
     $ pushmark run
-      × `server` brings its own templates, so `subscribe` contradicts it
+      × `server` has its own templates, so `subscribe` is not allowed
        ╭─[s.toml:3:9]
      2 │ server = "builtin"
      3 │ [target.subscribe]
@@ -1061,7 +1062,7 @@ websocket = "http://h:1/ws""#,
         &[]
     ), @r##"
     $ pushmark run
-      × the scheme does not go with the transport
+      × this URL scheme does not match the transport
        ╭─[s.toml:2:13]
      1 │ [target.subscribe]
      2 │ websocket = "http://h:1/ws"
@@ -1080,7 +1081,7 @@ sse = "ws://h:1/sse""#,
         &[]
     ), @r##"
     $ pushmark run
-      × the scheme does not go with the transport
+      × this URL scheme does not match the transport
        ╭─[s.toml:2:7]
      1 │ [target.subscribe]
      2 │ sse = "ws://h:1/sse"
@@ -1101,7 +1102,7 @@ cert = "client.pem""#,
         &[]
     ), @r##"
     $ pushmark run
-      × nothing of this target goes over TLS
+      × this target does not use TLS
        ╭─[s.toml:3:9]
      2 │ server = "builtin"
      3 │ [target.tls]
@@ -1134,7 +1135,7 @@ ca = "ca.pem""#,
         &[]
     ), @r##"
     $ pushmark run
-      × who believes any certificate needs no authority
+      × `ca` has no effect with `insecure`
        ╭─[s.toml:5:6]
      4 │ insecure = true
      5 │ ca = "ca.pem"
@@ -1337,7 +1338,8 @@ websocket = { url = "ws://h/", after_open = ["sub {chanel}"] }"#,
        ·                                                     ╰── did you mean `{channel}`?
        ╰────
       help: accepted: {channel}, {channels}, {client}, {client.NAME},
-            {cursor}, {hold_ms}, {port}, {message}
+            {port}, {secret.NAME}
+            {{chanel}} stands for the text {chanel}
     "##);
 }
 
@@ -1354,10 +1356,11 @@ sse = "http://h/{chanel}""#,
      1 │ [target.subscribe]
      2 │ sse = "http://h/{chanel}"
        ·       ─────────┬─────────
-       ·                ╰── found {chanel}
+       ·                ╰── did you mean `{channel}`?
        ╰────
       help: accepted: {channel}, {channels}, {client}, {client.NAME},
-            {cursor}, {hold_ms}, {port}, {message}
+            {cursor}, {hold_ms}, {port}, {secret.NAME}
+            {{chanel}} stands for the text {chanel}
     "##);
 }
 
@@ -1372,7 +1375,7 @@ sse = "http://h/{channel}""#,
         &[]
     ), @r##"
     $ pushmark run
-      × {channel} names one channel, but a connection hears 2
+      × {channel} names one channel, but a connection subscribes to 2
       │ (subscriptions.per_connection)
        ╭─[s.toml:5:7]
      4 │ [target.subscribe]
@@ -1394,7 +1397,7 @@ sse = "http://h/all""#,
         &[]
     ), @r##"
     $ pushmark run
-      × nothing says which of 10 channels a client hears
+      × the template names none of 10 channels
        ╭─[s.toml:4:7]
      3 │ [target.subscribe]
      4 │ sse = "http://h/all"
@@ -1417,7 +1420,7 @@ body = "hello""#,
         &[]
     ), @r##"
     $ pushmark run
-      × what is published must hold {message}
+      × a publication must contain {message}
        ╭─[s.toml:5:8]
      4 │ url = "http://h/pub"
      5 │ body = "hello"
@@ -1441,7 +1444,7 @@ url = "http://h/pub""#,
         &[]
     ), @r##"
     $ pushmark run
-      × nothing says which of 2 channels to publish on
+      × the template does not say which of 2 channels to publish on
        ╭─[s.toml:6:7]
      5 │ [target.publish]
      6 │ url = "http://h/pub"
@@ -1463,7 +1466,7 @@ poll = "http://h/""#,
         &[]
     ), @r##"
     $ pushmark run
-      × {client.token} has no table to come from
+      × {client.token} needs a table of clients
        ╭─[s.toml:2:29]
      1 │ [target]
      2 │ headers = { authorization = "Bearer {client.token}" }
@@ -1553,7 +1556,7 @@ long-poll = "http://h/?since={cursor}""#,
         &[]
     ), @r##"
     $ pushmark run
-      × {cursor} is used, but nothing says where it comes from
+      × {cursor} is used, but its source is not set
        ╭─[s.toml:2:13]
      1 │ [target.subscribe]
      2 │ long-poll = "http://h/?since={cursor}"
@@ -1573,7 +1576,7 @@ long-poll = { url = "http://h/?since={cursor}", cursor = "X-Cursor" }"#,
         &[]
     ), @r##"
     $ pushmark run
-      × this is no place for a cursor to come from
+      × this is not a valid source of a cursor
        ╭─[s.toml:2:58]
      1 │ [target.subscribe]
      2 │ long-poll = { url = "http://h/?since={cursor}", cursor = "X-Cursor" }
@@ -1630,7 +1633,7 @@ sse = "http://h:{port}/sse""#,
         &[]
     ), @r##"
     $ pushmark run
-      × {port} is only known of a server that pushmark starts
+      × {port} is only known for a server that pushmark starts
        ╭─[s.toml:2:7]
      1 │ [target.subscribe]
      2 │ sse = "http://h:{port}/sse"
@@ -1651,7 +1654,7 @@ start = []"#,
         &[]
     ), @r##"
     $ pushmark run
-      × there is no command to start
+      × the start command is empty
        ╭─[s.toml:4:9]
      3 │ [target.process]
      4 │ start = []
@@ -1674,7 +1677,7 @@ mode = "peer""#,
         &[]
     ), @r##"
     $ pushmark run
-      × nothing says how a client publishes
+      × the target does not say how a client publishes
        ╭─[s.toml:3:13]
      2 │ [target.subscribe]
      3 │ websocket = "ws://h/"
@@ -1745,7 +1748,7 @@ fn an_unknown_key_in_a_flag() {
 fn a_flag_that_reaches_through_a_value() {
     insta::assert_snapshot!(flag(Override::set("target.server.name=5").unwrap()), @r##"
     $ pushmark run
-      × --set target.server.name=5: `target.server` is no table in the
+      × --set target.server.name=5: `target.server` is not a table in the
       │ file, so it has no keys
     "##);
 }
@@ -1754,8 +1757,8 @@ fn a_flag_that_reaches_through_a_value() {
 fn a_threshold_in_a_flag() {
     insta::assert_snapshot!(flag(Override::set("thresholds.delivery.p99=< 50").unwrap()), @r##"
     $ pushmark run
-      × --set thresholds.delivery.p99=< 50: `delivery.p99` has no such
-      │ bound
+      × --set thresholds.delivery.p99=< 50: invalid bound for
+      │ `delivery.p99`
       help: found "< 50"
             accepted: a time with its unit, such as "50ms" or "2s"
     "##);
@@ -1810,9 +1813,9 @@ fn utf_16() {
 #[test]
 fn an_edit_that_is_none() {
     let error = Override::set("load.connections").unwrap_err();
-    insta::assert_snapshot!(screen(&Report::new("s.toml", "", vec![*error])), @r##"
+    insta::assert_snapshot!(screen(&FileErrors::new("s.toml", "", vec![*error])), @r##"
     $ pushmark run
-      × --set load.connections: this is no edit of a scenario
+      × --set load.connections: this is not KEY=VALUE
       help: found "load.connections"
             accepted: KEY=VALUE, such as load.connections=2000
     "##);
@@ -1838,8 +1841,8 @@ fn a_url_that_is_not_spoken() {
     let report = load(&asked, &[], &Registry::embedded()).unwrap_err();
     insta::assert_snapshot!(screen(&report), @r##"
     $ pushmark run
-      × this scheme is not spoken here
-       ╭─[the scenario made of the URL:5:7]
+      × unsupported URL scheme
+       ╭─[the scenario for this URL:5:7]
      4 │ [target.subscribe]
      5 │ sse = "gopher://example.org/events"
        ·       ──────────────┬──────────────

@@ -1,10 +1,10 @@
-//! Our delivery times beside those of CometD's own Java client, which publishes and receives on the
-//! same server.
+//! Our delivery times beside those of CometD's own Java client, which publishes and receives on the same
+//! server.
 //!
-//! A client's own work comes on top of the server's in what it reports: on a server that is fast, a
-//! client that costs more shows more. So there are two questions. On a server that holds every
-//! delivery back by a known time both must say that time. On CometD ours must not be later than
-//! theirs: what is between the two is what their client needs for itself.
+//! A client reports the server's time plus the time of its own work: on a fast server, a client with more
+//! work reports longer times. So there are two tests. On a server that holds every delivery back by a
+//! known time, both must report that time. On CometD our times must not be later than theirs: the
+//! difference is the work of their client.
 
 mod tool;
 
@@ -14,13 +14,13 @@ use conformance::{own, tools};
 use serde_json::Value;
 use tool::{Tool, arms, number, whole};
 
-/// Each delivery is held back by this, ms.
+/// The server holds each delivery back by this, ms.
 const DELAY_MS: f64 = 200.0;
-/// Two instruments agree where their medians are this near.
+/// Two clients agree if their medians differ by at most this share.
 const AGREE: f64 = 0.1;
-/// A median may be moved by so much by what else goes on here, ms.
+/// Other activity on this machine may move a median by this much, ms.
 const NOISE_MS: f64 = 1.0;
-/// So many pairs at most, until ours is not later in one.
+/// The most pairs of runs; the test ends at the first pair in which ours is not later.
 const PAIRS_MAX: u32 = 4;
 const TRANSPORTS: [(&str, &str); 2] = [("bayeux", "long-polling"), ("bayeux-websocket", "websocket")];
 
@@ -41,7 +41,7 @@ fn a_second_opinion_on_delivery_times() {
     if !tools::present(&["javac", "maven", "cometd client"]) {
         return;
     }
-    // One after the other: they share this machine's cores.
+    // One after the other, because they share this machine's cores.
     let tool = Tool::new();
     for (transport, theirs) in TRANSPORTS {
         a_known_delay_is_told_alike(&tool, transport, theirs);
@@ -59,8 +59,8 @@ fn a_known_delay_is_told_alike(tool: &Tool, transport: &str, theirs: &str) {
 }
 
 fn on_cometd_ours_is_not_later(tool: &Tool, transport: &str, theirs: &str) {
-    // Medians of a few ms: whoever else needs a core during one of the two decides a pair. A client
-    // that is later by its nature is so in every pair.
+    // Medians are a few ms: another program that needs a core during one of the two runs decides a pair. A
+    // client that is really later is later in every pair.
     let mut pairs = Vec::new();
     for _ in 0..PAIRS_MAX {
         let (ours, theirs) = medians(tool, "cometd-8", "", transport, theirs);
@@ -72,8 +72,8 @@ fn on_cometd_ours_is_not_later(tool: &Tool, transport: &str, theirs: &str) {
     panic!("{transport}: {}", pairs.join("; "));
 }
 
-/// The median from due, ms, as we have it and as CometD's client has it, one after the other on
-/// servers started alike.
+/// Returns the medians from due, ms, of pushmark and of CometD's client, one after the other on servers
+/// started alike.
 fn medians(tool: &Tool, server: &str, more: &str, transport: &str, theirs: &str) -> (f64, f64) {
     let text = format!("transports = [\"{transport}\"]\n[target]\nserver = \"{server}\"\n{more}\n{LOAD}");
     let out = tool.path("out");

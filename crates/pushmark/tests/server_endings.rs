@@ -1,5 +1,5 @@
-//! Servers that die, hang, refuse or answer wrongly: what a run keeps of them, and that nothing is
-//! left behind, whatever ends.
+//! Servers that die, hang, refuse or answer wrongly: what a run records of them. No process is left
+//! behind, whatever ends.
 
 mod tool;
 
@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tool::{LOAD, Running, Tool, arms, number, program, until};
 
-/// A target that this test starts through a shell script of its own: `$1` is the program, `$2` the
-/// port.
+/// Returns a scenario with a target that this test starts through a shell script: `$1` is the program,
+/// `$2` the port.
 fn scripted(tool: &Tool, script: &str, transports: &[&str]) -> String {
     tool.write("start.sh", script);
     let templates: String = transports
@@ -27,7 +27,7 @@ fn scripted(tool: &Tool, script: &str, transports: &[&str]) -> String {
     )
 }
 
-/// The number a script wrote into a file.
+/// Reads the number that a script wrote into a file.
 fn pid(tool: &Tool, name: &str) -> i32 {
     fs::read_to_string(tool.path(name)).unwrap().trim().parse().unwrap()
 }
@@ -59,7 +59,7 @@ fn one_that_is_killed_leaves_its_last_words_and_the_next_case_starts_clean() {
         "echo up with 7 threads; echo \"gone soon\" >&2; echo $$ >> pids; exec \"$1\" serve --port \"$2\"\n";
     let mut running = measuring(&tool, &scripted(&tool, script, &["sse", "stream"]), &["-d", "1500ms"]);
     send(pid(&tool, "pids"), Signal::KILL);
-    // The second arm, with a server of its own.
+    // The second arm, with a separate server.
     running.wait_for("measure");
     let ended = running.end().never_panicked();
     let run = tool.run_json("out");
@@ -76,7 +76,7 @@ fn one_that_is_killed_leaves_its_last_words_and_the_next_case_starts_clean() {
     );
     let page = fs::read_to_string(tool.path("out/report.html")).unwrap();
     assert!(page.contains("ended: signal 9"));
-    // Its log is kept whole beside the figures.
+    // Its whole log is kept beside the figures.
     let log = format!("out/{}.server.log", died[0]["transport"].as_str().unwrap());
     assert!(fs::read_to_string(tool.path(&log)).unwrap().starts_with("up with 7 threads\n"));
     tool::whole(held[0]);
@@ -99,7 +99,7 @@ fn one_that_hangs_is_killed_in_the_end_and_keeps_nobody_waiting() {
     assert_ne!(arm["outcome"], "held");
     let said = &arm["last_words"];
     assert_eq!((&said["hung"], &said["by_itself"]), (&true.into(), &false.into()), "{said}");
-    assert!(ended.out.contains("hung, and was killed"), "{}", ended.out);
+    assert!(ended.out.contains("hung and was killed"), "{}", ended.out);
     assert!(number(arm, "/delivery/missing") > 0.0, "{}", arm["delivery"]);
     assert!(tool::is_gone(server));
 }
@@ -125,7 +125,7 @@ fn want_of_memory_is_told() {
 fn one_that_refuses_some_and_one_that_refuses_all() {
     let tool = Tool::new();
     let all = "echo $$ > pid; echo 'java.lang.OutOfMemoryError: native thread'; exec \"$1\" serve --port \"$2\" --refuse 1/1\n";
-    // Ready is then a port that accepts.
+    // The server is then ready as soon as a port accepts.
     tool.write("s.toml", &scripted(&tool, all, &["sse"]).replace("ready = ", "# ready = "));
     tool.run(&["run", "s.toml", "-q"]).expect(3).says(&[
         "no client could subscribe",
@@ -162,7 +162,7 @@ fn wrong_answers_are_counted_and_the_other_arm_is_whole() {
 #[test]
 fn nothing_is_left_where_pushmark_itself_is_killed() {
     let tool = Tool::new();
-    // A server with a child that holds the port, and one that does nothing.
+    // A server with a child that holds the port, and a server that does nothing.
     let script =
         "sleep 1000 & echo $! > idle; \"$1\" serve --port \"$2\" & echo $! > child; echo $$ > pid; wait\n";
     let running = measuring(&tool, &scripted(&tool, script, &["sse"]), &["-d", "300s"]);
@@ -201,7 +201,7 @@ fn a_stranger_on_the_port_is_never_measured() {
     stranger.end().expect(0);
 }
 
-/// A folder `own` with a registry of one row.
+/// Writes a folder `own` with a registry of one row.
 fn own(tool: &Tool, row: &str) {
     let text = fs::read_to_string(tool::servers().join("servers.toml")).unwrap();
     let contract = &text[..text.find("[[server]]").unwrap()];
@@ -228,8 +228,10 @@ fn a_server_of_a_row_is_built_first_and_its_run_says_which_it_was() {
     );
     let ended = tool.run(&["run", "s.toml", "-o", "out", "--servers", "own"]).never_panicked();
     assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
-    let ended =
-        ended.says(&["it: built in ", "it has not passed its checks as it is now: pushmark check it"]);
+    let ended = ended.says(&[
+        "it: built in ",
+        "it is not checked on this machine in its current state; check it with: pushmark check it",
+    ]);
     let run = tool.run_json("out");
     let server = &run["environment"]["server"];
     for (key, value) in [

@@ -1,7 +1,7 @@
-//! The reference servers keep the contract: one of each family, every one that has changed since
-//! it was last seen to (`servers/checked.toml`), and with `PUSHMARK_TEST_SERVERS=all`
-//! (`cargo xtask test --all`) every one there is, or those it names; after that the file is written
-//! anew. The same servers are killed in mid-run: that gives a run with its last words, and leaves no process.
+//! The reference servers keep the contract. The test checks one server of each family and every server
+//! that has changed since its last check (`servers/checked.toml`); with `PUSHMARK_TEST_SERVERS=all`
+//! (`cargo xtask test --all`) it checks all of them, or those it names, and then rewrites the file. The
+//! same servers are killed in mid-run: the run keeps their last words, and no process is left.
 
 mod tool;
 
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool::{LOAD, Tool, arms, have, is_gone};
 
-/// Says which servers: `all`, names with commas between them, or (absent) those that must be.
-/// What was asked for and passed is written down.
+/// The servers to check: `all`, names separated by commas, or (absent) the required ones. With the
+/// variable set, passed checks are written to the file.
 const WHICH: &str = "PUSHMARK_TEST_SERVERS";
 
 const HEADER: &str = "\
@@ -41,13 +41,13 @@ struct Known {
 #[serde(deny_unknown_fields)]
 struct Checked {
     digest: String,
-    /// Flags with which it keeps the contract, where it does not as its row has it.
+    /// Flags with which the server keeps the contract, if it does not with those of its row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     flags: BTreeMap<String, String>,
-    /// Clauses that it breaks, by its age or for show.
+    /// Clauses that the server breaks, because of its age or on purpose.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     breaks: BTreeSet<String>,
-    /// An exhibit: what it breaks besides depends on how slow the machine is.
+    /// An exhibit: further broken clauses depend on how slow the machine is.
     #[serde(default, skip_serializing_if = "is_false")]
     wavers: bool,
 }
@@ -72,7 +72,7 @@ fn reference_servers_keep_the_contract() {
             continue;
         }
         let expected = known.server.get(&server.name).cloned().unwrap_or_default();
-        match check(&tool, server, &expected.flags) {
+        match check_twice(&tool, server, &expected) {
             Err(why) => wrong.push(format!("{}: {why}", server.name)),
             Ok(failures) => {
                 let broken: BTreeSet<String> = failures.iter().map(|(clause, _)| clause.clone()).collect();
@@ -95,7 +95,7 @@ fn reference_servers_keep_the_contract() {
         known.contract = contract;
     }
     if !asked.is_empty() {
-        // A server that is this program is another one with every build: it is always checked.
+        // A server that is this program changes with every build, so it is always checked.
         let lasts = |server: &Server| !server.run.iter().any(|word| word.contains("{pushmark}"));
         known.server.retain(|name, _| registry.find(name).is_some_and(lasts));
         let text = format!("{HEADER}\n{}", toml::to_string(&known).expect("TOML"));
@@ -103,12 +103,12 @@ fn reference_servers_keep_the_contract() {
     }
 }
 
-/// The present one of each family, and those that are not what they were.
+/// Returns the newest server of each family, and the servers that have changed.
 fn chosen<'r>(registry: &'r Registry, known: &Known, contract: &str) -> Vec<&'r Server> {
     let which = std::env::var(WHICH).unwrap_or_default();
     let mut families = BTreeSet::new();
     let mut representatives = BTreeSet::new();
-    // A family's last row is its newest server.
+    // The last row of a family is its newest server.
     for server in registry.servers().iter().rev() {
         if families.insert(server.family().to_owned()) {
             representatives.insert(server.name.clone());
@@ -116,7 +116,7 @@ fn chosen<'r>(registry: &'r Registry, known: &Known, contract: &str) -> Vec<&'r 
     }
     let changed = |server: &Server| {
         let then = known.server.get(&server.name).map(|checked| &checked.digest);
-        // The digest of a server that is this program changes with every build; its family is itself.
+        // The digest of a server that is this program changes with every build; it is a family by itself.
         let follows = server.contract && contract != known.contract;
         follows || state::digest(registry, server).ok().as_ref() != then
     };
@@ -128,7 +128,19 @@ fn chosen<'r>(registry: &'r Registry, known: &Known, contract: &str) -> Vec<&'r 
     registry.servers().iter().filter(is_asked_for).collect()
 }
 
-/// Checks a server in the tree's own folder; gives each broken clause and how it was broken.
+/// Checks a server, and checks it again if a clause fails that it is not known to break. Old servers on a
+/// busy machine sometimes end a connection; a really broken clause fails both times.
+fn check_twice(tool: &Tool, server: &Server, expected: &Checked) -> Result<Vec<(String, String)>, String> {
+    let mut failures = check(tool, server, &expected.flags)?;
+    let is_known = |clause: &String| expected.wavers || expected.breaks.contains(clause);
+    if failures.iter().any(|(clause, _)| !is_known(clause)) {
+        let again = check(tool, server, &expected.flags)?;
+        failures.retain(|(clause, _)| is_known(clause) || again.iter().any(|(other, _)| other == clause));
+    }
+    Ok(failures)
+}
+
+/// Checks a server in the tree's folder. Returns each broken clause with the failed case.
 fn check(
     tool: &Tool,
     server: &Server,
@@ -151,7 +163,7 @@ fn check(
     Ok(failed.map(|case| (text(case, "clause"), case.to_string())).collect())
 }
 
-/// Kills a server while it is measured.
+/// Kills a server in the middle of a measurement.
 fn killed_in_mid_run(tool: &Tool, server: &Server) {
     let (name, transport) = (&server.name, server.transports[0]);
     let scenario = format!("transports = [\"{transport}\"]\n[target]\nserver = \"{name}\"\n{LOAD}");
@@ -172,30 +184,30 @@ fn killed_in_mid_run(tool: &Tool, server: &Server) {
     assert!(left.is_empty(), "{name} leaves {left:?}");
 }
 
-/// A process that a run has started.
+/// A process that a run started.
 #[derive(Debug)]
 struct Started {
     pid: i32,
     parent: i32,
-    /// It watches over the others.
+    /// Whether it is the process that watches the others.
     keeps: bool,
 }
 
-/// All processes below one.
+/// Returns all processes below one.
 fn descendants(of: i32) -> Vec<Started> {
     let all: Vec<Started> = fs::read_dir("/proc")
         .expect("/proc")
         .filter_map(|entry| {
             let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            // The name before it may hold anything, a bracket too.
+            // The name before it may contain anything, a bracket too.
             let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
             let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
             Some(Started { pid, parent, keeps: command.contains("pushmark-keeper") })
         })
         .collect();
     let mut below = BTreeSet::from([of]);
-    // Until a round finds nothing new: a child may stand before its parent.
+    // Repeats until a round finds nothing new, because a child may be listed before its parent.
     while all
         .iter()
         .filter(|process| below.contains(&process.parent))
@@ -216,7 +228,7 @@ fn file() -> PathBuf {
 fn read_known() -> Known {
     match fs::read_to_string(file()) {
         Ok(text) => toml::from_str(&text).unwrap_or_else(|error| panic!("checked.toml: {error}")),
-        // Nothing was checked yet: everything is.
+        // Nothing was checked yet, so everything is checked now.
         Err(_) => Known::default(),
     }
 }

@@ -1,5 +1,5 @@
-//! Requests are accepted during a slow emit (CONTRACT 3.7), also by a server that is one event loop
-//! and has more subscribers than one turn of the loop should write to.
+//! Requests are accepted during a slow emit (CONTRACT 3.7), also by a server with a single event loop and
+//! more subscribers than one turn of the loop should write to.
 
 mod tool;
 
@@ -10,7 +10,7 @@ use pushmark::server::registry::Registry;
 use serde_json::Value;
 use tool::{Running, Tool, have, http, until};
 
-/// A server whose emit can be cut, and the flag that says how finely.
+/// A server whose emit can be cut into slices, and the flag that sets their size.
 const SERVER: &str = "node";
 
 const SUBSCRIBERS: usize = 400;
@@ -23,7 +23,8 @@ struct Sliced {
 }
 
 impl Sliced {
-    /// With so many writes between two looks at its sockets; 0: no look before all are done.
+    /// Starts the server with `slice` writes between two polls of its sockets; 0: no poll before all
+    /// writes are done.
     fn start(tool: &Tool, slice: u32) -> Sliced {
         let flag = format!("slice={slice}");
         let mut running = tool.start(&["servers", "start", SERVER, "--flag", &flag]);
@@ -42,7 +43,8 @@ impl Sliced {
         serde_json::from_str(&text).expect("a document")
     }
 
-    /// Publishes to all, and looks at once: whether the emit was still going on when that was answered.
+    /// Publishes to all and asks for the statistics at once. Returns whether the emit was still going on
+    /// at that answer.
     fn answers_during_emit(&mut self) -> bool {
         let before = self.ask("GET", "/stats", "")["deliveries"].as_u64();
         self.ask("POST", "/publish?channel=c", "news");
@@ -57,11 +59,11 @@ impl Sliced {
     }
 }
 
-/// A stream whose head is read.
+/// Returns a stream whose head was read.
 fn stream(address: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(tool::PATIENCE)).expect("a time-out");
-    write!(stream, "GET /stream?channel=c HTTP/1.1\r\nHost: x\r\n\r\n").expect("a request");
+    write!(stream, "GET /stream?channel=c HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a request");
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -81,7 +83,7 @@ fn requests_are_accepted_during_a_slow_emit() {
     let tool = Tool::new();
     let mut cut = Sliced::start(&tool, 1);
     until("a request answered between two writes", || cut.answers_during_emit());
-    // The same look finds nothing where the emit is one turn of the loop.
+    // If the emit is one turn of the loop, the same request never arrives during the emit.
     let mut whole = Sliced::start(&tool, 0);
     for _ in 0..20 {
         assert!(!whole.answers_during_emit(), "an emit that is not cut lets nobody in");

@@ -1,13 +1,13 @@
-//! What steers a run while it goes: warm-up that ends with a steady state, floods that end where
-//! a limit is met. The built-in server's faults are the known answers.
+//! Runs that are steered while they go on: a warm-up that ends with a steady state, and floods that end
+//! when a limit is met. The known answers are the built-in server's faults.
 
 mod tool;
 
 use serde_json::Value;
 use tool::{Tool, arms, number, whole};
 
-/// A server that is slow at first: each second of ten publications waits a third less than the
-/// one before, from 300 ms to 2 ms after some eight seconds.
+/// Returns the delays of a server that is slow at first: each second of ten publications has about half
+/// the delay of the one before, from 300 ms down to 2 ms after about eight seconds.
 fn slow_start(seconds: usize) -> String {
     let mut delays = Vec::new();
     for second in 0..seconds {
@@ -41,10 +41,10 @@ fn a_slow_start_is_not_measured_and_nothing_is_lost_at_the_seam() {
     assert!((5e6..44e6).contains(&length), "{length}");
     assert_eq!(to - from, 3e6, "measure is as long as asked");
     assert_eq!(from % 1e6, 0.0, "it begins with a second");
-    // Every publication is due once, whichever phase it falls into: thirty are measured.
+    // Every publication is due once, in whichever phase: thirty are measured.
     whole(arm);
     assert_eq!((number(arm, "/published/due"), number(arm, "/delivery/intended")), (30.0, 600.0));
-    // Five seconds in the delay is a twentieth of the first.
+    // After five seconds the delay is a twentieth of the first.
     assert!(number(arm, "/delivery/latency/p50_us") < 60e3, "{}", arm["delivery"]["latency"]);
     assert_eq!(span(&run, "measure"), (from, to), "the run says it as it was");
 }
@@ -52,7 +52,7 @@ fn a_slow_start_is_not_measured_and_nothing_is_lost_at_the_seam() {
 #[test]
 fn a_server_that_does_not_settle_is_measured_at_last_and_the_run_says_so() {
     let tool = Tool::new();
-    // A quarter more every second.
+    // The delay grows by a quarter every second.
     let delays: Vec<String> = (0..90).map(|n| format!("{:.0}ms", 20.0 * 1.25_f64.powi(n / 10))).collect();
     let delay = format!("table:{}", delays.join(","));
     let run = tool.measure(&scenario(&delay, "{ detect = true, max = \"6s\" }"), &[]);
@@ -104,8 +104,8 @@ fn a_server_that_shuts_its_door_to_half_is_said_to_refuse() {
 fn what_cannot_be_found_or_joined_is_refused_before_anything_starts() {
     let tool = Tool::new();
     for (text, words) in [
-        (scenario("1ms", "{ detect = true, max = \"2s\" }"), "no steady state can be found"),
-        (scenario("1ms", "{ detect = true }") + "count = 10\n", "publications are counted"),
+        (scenario("1ms", "{ detect = true, max = \"2s\" }"), "too short to find a steady state"),
+        (scenario("1ms", "{ detect = true }") + "count = 10\n", "warm-up may use up all publications"),
         (flood("interval = \"10ms\"", "").replacen("interval = \"2s\"\n", "", 1), "whole seconds"),
         (scenario("1ms", "{ until = 3 }"), "until"),
     ] {
@@ -118,7 +118,7 @@ fn what_cannot_be_found_or_joined_is_refused_before_anything_starts() {
 
 #[test]
 fn a_server_of_threads_fills_its_heap() {
-    // A minute and a JDK: only where every test is asked for.
+    // It needs a minute and a JDK, so it runs only if every test is requested.
     if std::env::var_os("PUSHMARK_TEST_ALL").is_none_or(|value| value != "1") {
         return;
     }

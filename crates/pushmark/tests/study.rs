@@ -1,5 +1,5 @@
-//! The first study: its matrix to the case, the variables of its test plan as keys, and a slice
-//! of its suites run for real.
+//! The first study: its exact matrix, the variables of its test plan as keys, and a slice of its suites as
+//! a real run.
 
 mod tool;
 
@@ -42,7 +42,7 @@ fn the_matrix_is_the_195_tests_of_the_study() {
         }
     }
     assert_eq!(count(&[("clients", "20000")]), 39);
-    // Those and no others need more descriptors than a process of 20,000 has.
+    // Exactly these cases need more descriptors than a process with 20,000 has.
     let refused: Vec<&Value> = cases.iter().filter(|case| case.get("refused").is_some()).collect();
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
     if limit.is_some_and(|files| (15_101..20_100).contains(&files)) {
@@ -78,15 +78,15 @@ fn a_case_without_publications_has_answers_overshoot_connections_and_cost() {
     assert_eq!(number(arm, "/long_poll/hold_overshoot/count"), timeouts);
     assert!(number(arm, "/long_poll/new_connections") >= timeouts, "each answer closes its connection");
     assert!(number(arm, "/server/cpu_us") > 0.0);
-    // Second by second too, with the host beside the server.
+    // The figures are also kept by second, with the host beside the server.
     let windows = std::fs::read_to_string(tool.path("out/windows.csv")).expect("windows.csv");
     let mut lines = csv::Reader::from_reader(windows.as_bytes());
     let windows: Vec<pushmark_model::run::Window> = lines.deserialize().map(Result::unwrap).collect();
     let measured: u64 = windows.iter().filter(|w| w.phase == "measure").filter_map(|w| w.timeouts).sum();
     assert!(measured as f64 >= timeouts * 0.5, "{measured} of {timeouts}");
-    assert!(windows.iter().any(|w| w.host_cpu_us > Some(0) && w.host_active_bytes > Some(0)));
+    assert!(windows.iter().any(|w| w.host_cpu_us > Some(0) && w.host_used_bytes > Some(0)));
     assert!(windows.iter().all(|w| w.emit_duration_max_us.is_none()), "nothing was published");
-    // The server wrote down what it was asked: the log was on.
+    // The server logged its requests: the log was on.
     assert!(tool.all_text("out").contains("GET /long-poll?channel="), "no request in the server's log");
 }
 

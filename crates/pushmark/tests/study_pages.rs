@@ -1,22 +1,23 @@
-//! `docs/studies` is made from `suites/` and `record/`: a stale page fails.
-//! `PUSHMARK_BLESS=1`, which `cargo xtask studies` sets, writes the pages anew.
+//! `docs/studies` is made from `suites/` and `record/`: a stale page fails. `PUSHMARK_BLESS=1`, which
+//! `cargo xtask studies` sets, rewrites the pages.
 
 mod tool;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pushmark::report::RunFiles;
-use pushmark::report::suite::{StudySuite, study_page};
 use pushmark::store;
 use pushmark_model::suite::{Suite, SuiteFile};
+use pushmark_report::RunFiles;
+use pushmark_report::suite::{StudySuite, study_page};
 
-/// What is kept of a suite: where, and its runs; drawn is what its file asks for today.
+/// Returns the kept results of a suite: their folder, the suite and its runs. The figures are those that
+/// its file asks for today.
 fn kept(root: &Path, file: &SuiteFile) -> Option<(String, Suite, Vec<RunFiles>)> {
     let mut machines: Vec<PathBuf> =
         fs::read_dir(root.join("record")).ok()?.flatten().map(|entry| entry.path()).collect();
     machines.sort();
-    // The newest record of it.
+    // The newest record of the suite.
     let folder =
         machines.into_iter().rev().map(|m| m.join(&file.name)).find(|f| f.join("suite.json").is_file())?;
     let mut suite: Suite = serde_json::from_str(&fs::read_to_string(folder.join("suite.json")).ok()?).ok()?;

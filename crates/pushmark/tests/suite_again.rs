@@ -1,11 +1,12 @@
-//! The folder of a suite, used again: its page is made anew from it, and what it was begun with stays.
+//! The folder of a suite, used again: its page is made again from the folder, and the original suite
+//! stays.
 
 mod tool;
 
 use serde_json::Value;
 use tool::Tool;
 
-/// Two cases of under a second each; what the machine made of their figures is not judged here.
+/// Two cases of under a second each; their verdicts are not tested here.
 const TINY: &str = r#"
 name = "tiny"
 analysis = "The smallest suite that is one."
@@ -42,9 +43,9 @@ fn the_page_of_a_suite_is_made_again_from_its_folder() {
 
     std::fs::create_dir(tool.path("neither")).unwrap();
     tool.run(&["report", "neither"]).expect(2).says(&["neither: no run here"]);
-    tool.run(&["report", "out", "out"]).expect(2).says(&["out is a suite: its report is a page of its own"]);
+    tool.run(&["report", "out", "out"]).expect(2).says(&["out is a suite: report it alone"]);
     tool.write("neither/suite.json", "{}");
-    tool.run(&["report", "neither"]).expect(2).says(&["neither/suite.json does not follow pushmark.suite/1"]);
+    tool.run(&["report", "neither"]).expect(2).says(&["neither/suite.json is not valid pushmark.suite/1"]);
 }
 
 #[test]
@@ -55,6 +56,6 @@ fn fewer_starts_than_a_suite_was_begun_with_are_said_to_be_passed_over() {
     tool.run(&[&suite[..], &["--repeat", "2"]].concat()).never_panicked();
     let before = tool.names("out");
     let again = tool.run(&[&suite[..], &["--resume"]].concat());
-    again.says(&["each case keeps the 2 starts it was begun with, not 1"]);
+    again.says(&["each case keeps its 2 starts, not 1"]);
     assert_eq!(tool.names("out"), before, "nothing was left to do");
 }

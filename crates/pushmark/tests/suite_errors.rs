@@ -1,22 +1,22 @@
 //! Every message about a wrong suite, as a user sees it (no colours, narrow).
 
 use pushmark::server::registry::Registry;
-use pushmark::suite::{AskedSuite, Wishes, load};
+use pushmark::suite::{AskedSuite, SuiteSettings, load};
 use pushmark_model::suite::Scale;
 
-/// What is shown for a suite on the builtin server, under a line that begins at the margin, which
-/// keeps its indentation in snapshots.
+/// Returns the output for a suite on the builtin server, below a line that starts at the margin, so that
+/// snapshots keep the indentation.
 fn shown(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.toml");
     std::fs::write(&path, format!("{text}[scenario.target]\nserver = \"builtin\"\n")).unwrap();
-    let wishes = Wishes { overrides: Vec::new(), scale: Scale::NONE };
+    let wishes = SuiteSettings { overrides: Vec::new(), scale: Scale::NONE };
     let loaded = load(AskedSuite::File(&path), &wishes, &Registry::embedded());
     let report = loaded.expect_err("this suite is wrong").render(false, 72);
     format!("$ pushmark suite\n{}", report.replace(&format!("{}/", folder.path().display()), ""))
 }
 
-/// Without what is accepted, where that is a list that grows.
+/// Cuts off the list of accepted values, which grows.
 fn brief(text: &str) -> String {
     let shown = shown(text);
     shown.split("  help: accepted").next().unwrap().to_owned()
@@ -232,7 +232,7 @@ fn a_suite_without_a_matrix_an_axis_without_values_and_values_without_a_key() {
     "##);
     insta::assert_snapshot!(shown("repeat = 0\ncooldown = { quiet = 2 }\n"), @r##"
     $ pushmark suite
-      × a case is started at least once
+      × `repeat` must be at least 1
        ╭─[s.toml:1:10]
      1 │ repeat = 0
        ·          ┬
@@ -268,7 +268,7 @@ fn a_suite_without_a_matrix_an_axis_without_values_and_values_without_a_key() {
       help: accepted: a list of values, such as ["1s", "5s"] or [1000,
             5000]
 
-      × the axis `b` does not say which key takes its values
+      × the axis `b` has no `key` for its values
        ╭─[s.toml:3:7]
      2 │ key = "seed"
      3 │ [axes.b]
@@ -328,7 +328,7 @@ fn what_the_suite_decides_is_not_for_its_scenarios() {
         "[axes.n]\nkey = \"repeat\"\nvalues = [1]\n[[matrix]]\nset = { name = \"x\", \"load..hold\" = 1 }\n";
     insta::assert_snapshot!(shown(text), @r##"
     $ pushmark suite
-      × the suite itself decides a case's `repeat`
+      × the suite sets the `repeat` of each case
        ╭─[s.toml:2:7]
      1 │ [axes.n]
      2 │ key = "repeat"
@@ -338,7 +338,7 @@ fn what_the_suite_decides_is_not_for_its_scenarios() {
        ╰────
       help: write `repeat` at the top of the suite
 
-      × the suite itself decides a case's `name`
+      × the suite sets the `name` of each case
        ╭─[s.toml:5:9]
      4 │ [[matrix]]
      5 │ set = { name = "x", "load..hold" = 1 }
@@ -348,7 +348,7 @@ fn what_the_suite_decides_is_not_for_its_scenarios() {
        ╰────
       help: a case is named after its values
 
-      × this is no key of a scenario
+      × this is not a key of a scenario
        ╭─[s.toml:5:21]
      4 │ [[matrix]]
      5 │ set = { name = "x", "load..hold" = 1 }

@@ -5,7 +5,7 @@ mod tool;
 use std::path::{Path, PathBuf};
 
 use pushmark::server::registry::Registry;
-use pushmark::suite::{AskedSuite, Glob, Loaded, Wishes, load};
+use pushmark::suite::{AskedSuite, Glob, Loaded, SuiteSettings, load};
 use pushmark_model::suite::Scale;
 use tool::{Tool, root};
 
@@ -21,7 +21,7 @@ fn suites() -> Vec<PathBuf> {
 
 fn read(path: &Path, scale: Scale) -> Loaded {
     let registry = Registry::load(Some(&root().join("servers"))).unwrap_or_else(|report| panic!("{report}"));
-    let wishes = Wishes { overrides: Vec::new(), scale };
+    let wishes = SuiteSettings { overrides: Vec::new(), scale };
     load(AskedSuite::File(path), &wishes, &registry).unwrap_or_else(|report| panic!("{report}"))
 }
 
@@ -36,7 +36,7 @@ fn every_suite_of_the_tree_can_be_planned_and_says_what_it_shows() {
         for (case, scenario) in suite.cases.iter().zip(&loaded.scenarios) {
             assert_eq!(case.id, scenario.scenario.name);
             assert!(case.planned_s > 0.0 && case.clients > 0, "{}", case.id);
-            // What is kept of a case can be run again by itself.
+            // The kept scenario of a case can be run again alone.
             assert!(scenario.text.contains(&case.id), "{}", scenario.text);
         }
     }

@@ -1,5 +1,5 @@
-//! Suites as they are run: in a drawn order, each case once, whatever kills the process; and what
-//! cannot be measured is a row with its reason.
+//! Suites as they run: in a drawn order, each case once, even if the process is killed; a case that cannot
+//! be measured is a row with its reason.
 
 mod tool;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pushmark::server::registry::Registry;
-use pushmark::suite::{AskedSuite, Wishes, load, turns};
+use pushmark::suite::{AskedSuite, SuiteSettings, load, turns};
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::scenario::Override;
 use pushmark_model::suite::Scale;
@@ -34,7 +34,7 @@ values = [4, 8, 12]
 [[matrix]]
 "#;
 
-/// What kept runs say: case and start → the names of their folders.
+/// Reads the kept runs: case and start → the names of their folders.
 fn kept(tool: &Tool, folder: &str) -> BTreeMap<(String, u64), Vec<String>> {
     let mut kept: BTreeMap<(String, u64), Vec<String>> = BTreeMap::new();
     if !tool.path(folder).is_dir() {
@@ -52,17 +52,17 @@ fn kept(tool: &Tool, folder: &str) -> BTreeMap<(String, u64), Vec<String>> {
     kept
 }
 
-/// The cases in the order that they must be run in.
+/// Returns the cases in the order in which they must run.
 fn order(path: &Path, repeat: u32) -> Vec<(String, u64)> {
     let repeat = Override::flag("--repeat", "repeat", &repeat.to_string());
-    let wishes = Wishes { overrides: vec![repeat], scale: Scale::NONE };
+    let wishes = SuiteSettings { overrides: vec![repeat], scale: Scale::NONE };
     let loaded = load(AskedSuite::File(path), &wishes, &Registry::embedded()).unwrap();
     let suite = &loaded.suite;
     let turns = turns(suite.cases.len(), suite.repeat, loaded.order, suite.seed);
     turns.iter().map(|t| (suite.cases[t.case].id.clone(), u64::from(t.repeat))).collect()
 }
 
-/// What the machine made of the figures is not what these tests are about.
+/// Accepts an invalid verdict, because these tests are not about the figures.
 fn ended_well(code: i32) {
     assert!(matches!(code, 0 | 6), "{code}");
 }
@@ -83,7 +83,7 @@ fn a_suite_killed_at_any_instant_goes_on_and_loses_one_case_at_most() {
         for (case, runs) in &before {
             assert_eq!(now.get(case), Some(runs), "what was kept stays as it was");
         }
-        // Said is kept: what a kill costs is the case that was being measured.
+        // A reported case is kept: a kill costs only the case that was being measured.
         let ended = said.lines().filter(|line| line.contains("/6  ")).count();
         assert!(now.len() >= before.len() + ended, "{} and {ended}, now {}", before.len(), now.len());
         let first: Vec<_> = order[..now.len()].to_vec();
@@ -100,7 +100,7 @@ fn a_suite_killed_at_any_instant_goes_on_and_loses_one_case_at_most() {
     for file in ["suite.json", "suite.toml", "report.html"] {
         assert!(tool.path("out").join(file).is_file(), "{file}");
     }
-    // Once more there is nothing to do, and nothing is done.
+    // A further run has nothing to do, and does nothing.
     tool.run(&["suite", "tiny.toml", "-o", "out", "--resume", "-q"]);
     assert_eq!(kept(&tool, "out"), all);
 }
@@ -126,8 +126,8 @@ fn more_repeats_go_on_where_fewer_ended_and_another_suite_does_not() {
     assert_eq!(second.len(), first.len() + 1);
     assert!(second.contains_key(&("sse-4".to_owned(), 2)));
 
-    suite(&[]).expect(2).says(&["out exists already", "--resume"]);
-    suite(&["--resume", "--scale", "0.5"]).expect(2).says(&["another suite", "--scale 1, here 0.5"]);
+    suite(&[]).expect(2).says(&["out: this folder already exists", "--resume"]);
+    suite(&["--resume", "--scale", "0.5"]).expect(2).says(&["a different suite", "--scale 1, here 0.5"]);
     suite(&["--resume", "--seed", "7"]).expect(2).says(&["seed     there 42, here 7"]);
     tool.write("tiny.toml", &TINY.replace("20/s", "30/s"));
     suite(&["--resume"]).expect(2).says(&["differs from its suite.toml in `scenario`"]);
@@ -167,13 +167,13 @@ fn a_case_that_cannot_be_measured_is_a_row_with_its_reason() {
             assert_eq!(kept["verdict"]["state"], "incomplete");
         }
     }
-    // It is done: a resumed suite does not try again what has its reason.
+    // The suite is complete: with `--resume` it does not retry a case that has a reason.
     let again = tool.run(&["suite", "s.toml", "-o", "out", "--resume", "--format", "json"]);
     let again: Value = serde_json::from_str(&again.out).expect("JSON");
     assert_eq!(again["runs"], result["runs"]);
     tool.run(&["suite", "s.toml", "--only", "*9000000", "-q"])
         .expect(4)
-        .says(&["refuses every case", "open files"]);
+        .says(&["refuses every selected case", "open files"]);
 }
 
 #[test]

@@ -1,17 +1,17 @@
-//! A small slice of the studies' own suites, run as a user runs them: fewer clients, fewer cycles,
-//! nothing else. Those whose waits alone take a minute run ten times as fast, from a copy.
+//! Small slices of the studies' own suites, run as a user runs them: fewer clients, fewer cycles, no other
+//! change. Suites whose waits alone take a minute run ten times as fast, from a copy.
 
 mod tool;
 
 use serde_json::Value;
 use tool::{Tool, arms, number, root};
 
-/// Runs one case of a suite with this share of its crowd, and gives its arms.
+/// Runs one case of a suite with this share of its crowd, and returns its arms.
 fn slice(suite: &str, case: &str, scale: f64) -> Vec<Value> {
     slice_of(suite, case, (scale, 0.1), |text| text)
 }
 
-/// The same of a suite that was changed, its cycles shrunk to the second share.
+/// Does the same with a changed suite, its cycles shrunk to the second share.
 fn slice_of(suite: &str, case: &str, (scale, time): (f64, f64), change: fn(String) -> String) -> Vec<Value> {
     let tool = Tool::new();
     let file = root().join("suites").join(suite).with_extension("toml");
@@ -19,7 +19,8 @@ fn slice_of(suite: &str, case: &str, (scale, time): (f64, f64), change: fn(Strin
     let scaled = ["--scale", &scale.to_string(), "--scale-time", &time.to_string()];
     let asked = [&["suite", "suite.toml", "--only", case, "-o", "out", "-q"][..], &scaled].concat();
     let ended = tool.run(&asked);
-    // Small crowds on a busy machine may be doubted or cross a threshold; they are measured all the same.
+    // Small crowds on a busy machine may be doubted or cross a threshold; the case is measured all the
+    // same.
     assert!(matches!(ended.code, 0 | 6 | 99), "{ended:#?}");
     let folders: Vec<String> =
         tool.names("out").into_iter().filter(|name| tool.path("out").join(name).is_dir()).collect();
@@ -31,7 +32,7 @@ fn slice_of(suite: &str, case: &str, (scale, time): (f64, f64), change: fn(Strin
     arms(&run).to_vec()
 }
 
-/// Every time of a suite a tenth of what it is, in the names of its cases too.
+/// Divides every time of a suite by ten, also in the names of its cases.
 fn tenfold(text: String) -> String {
     let tenth = |word: &str| {
         let seconds: Option<u64> = word.strip_suffix('s').and_then(|digits| digits.parse().ok());
@@ -40,7 +41,7 @@ fn tenfold(text: String) -> String {
     text.split('"').map(tenth).collect::<Vec<_>>().join("\"")
 }
 
-/// Nothing went another way than over the case's own transport, and most of it arrived.
+/// Checks that the arm used the case's own transport, and that most messages arrived.
 fn heard(arm: &Value, transport: &str) {
     assert_eq!(arm["transport"], transport);
     assert!(arm["error"].is_null(), "{}", arm["error"]);
@@ -77,7 +78,7 @@ fn of_a_feed_and_its_batches() {
 
 #[test]
 fn of_the_first_study() {
-    // Its servers are built from what was released then: the test has none of them.
+    // The study's servers are built from old releases, so the test replaces them.
     let builtin = |text: String| tenfold(text).replace("= \"node-0.8\" } }", "= \"builtin\" } }");
     let arms = slice_of("comet-195", "node-0.8-comet-100ms-1000", (0.02, 0.05), builtin);
     let [arm] = &arms[..] else { panic!("one arm of {}", arms.len()) };
@@ -110,7 +111,7 @@ fn of_push_against_pull() {
 
 #[test]
 fn of_threads_against_non_blocking_sockets() {
-    // One start, and messages as often as its trend is looked at.
+    // One start, and as many messages as readings of the trend.
     let faster = |text: String| {
         text.replace("repeat = 3", "repeat = 1").replace("\"0.1/s\"", "\"1/s\"").replace("\"4s\"", "\"1s\"")
     };

@@ -1,5 +1,5 @@
-//! Over TLS, which nginx ends: every transport, whom we believe, who we are, who comes back; what
-//! is asked before a run, and by `check`.
+//! Runs and checks over TLS, which nginx ends: every transport, verification of the server, client
+//! certificates, session resumption, and the probes before a run.
 
 mod tool;
 
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use tool::terminator::{Authority, Terminator, nginx};
 use tool::{LOAD, Tool, arms, number, whole};
 
-/// A target behind nginx; it is only listened to without `publish`.
+/// Returns a scenario with a target behind nginx; without `publish` it is only observed.
 fn scenario(port: u16, publish: bool, tls: &str) -> String {
     let publish = if publish {
         format!(
@@ -35,7 +35,8 @@ const ALL: &str =
 
 const BELIEVED: &str = "[target.tls]\nca = \"authority.pem\"\n";
 
-/// A target whose certificate `authority.pem` vouches for, and where the files are; none without nginx.
+/// Returns a target whose certificate is signed by `authority.pem`, and the folder of the files; `None`
+/// without nginx.
 fn behind_nginx() -> Option<(Tool, Terminator)> {
     nginx().then(|| {
         let tool = Tool::new();
@@ -56,7 +57,7 @@ fn every_transport_delivers_everything() {
         assert_eq!(number(arm, "/connect/tls/count"), 8.0, "{}", arm["connect"]);
         let (tcp, tls) = (number(arm, "/connect/tcp/p50_us"), number(arm, "/connect/tls/p50_us"));
         assert!(tls > tcp, "{} {tcp} {tls}", arm["transport"]);
-        // The crowd comes for the first time; the publisher's pool takes up what it was given.
+        // The crowd connects for the first time; the publisher's pool may resume its sessions.
         assert!(number(arm, "/tls/full") >= 8.0, "{}", arm["tls"]);
     }
     assert!(!tool.all_text("out").contains("-----BEGIN"), "no certificate is written into a result");
@@ -69,7 +70,7 @@ fn peers_and_feeds_publish_over_tls_from_agents_too() {
         "[publisher]\n",
         &format!("websocket = {{ url = \"wss://localhost:{}/ws\", text = \"publish {{channel}}\\n{{message}}\" }}\n[publisher]\nover = \"websocket\"\nconnections = 2\n", target.port),
     );
-    // An agent sees no file of the scenario: what it needs comes in its plan.
+    // An agent reads no file of the scenario: its plan contains everything.
     let run = tool.measure(&text, &["--agents", "1", "-t", "sse", "--stamp-sample", "1"]);
     let arm = &arms(&run)[0];
     whole(arm);
@@ -99,7 +100,7 @@ fn who_is_not_believed_is_told_and_insecure_believes_anybody() {
     }
 }
 
-/// A target that wants a certificate of the authority it has one of itself.
+/// Starts a target that requires a client certificate of the authority that signed its own.
 fn asks_who_comes(tool: &Tool) -> Terminator {
     let authority = Authority::new(tool, "authority");
     authority.vouch(tool, "localhost");
@@ -118,20 +119,20 @@ fn a_target_that_asks_who_comes_gets_the_clients_certificate() {
     let target = asks_who_comes(&tool);
     let text = scenario(target.port, true, BELIEVED);
     tool.write("nobody.toml", &text);
-    // nginx shakes hands first and refuses the request then.
+    // nginx completes the handshake and then refuses the request.
     let ended = tool.run(&["run", "nobody.toml", "-t", "sse", "-q"]).expect(3);
     ended.says(&["status_4xx", "400"]);
     let run = tool.measure(&text, &["-t", "sse,bayeux", "--cert", "client.pem", "--key", "client.key"]);
     arms(&run).iter().for_each(whole);
     let ended = tool.run(&["run", "nobody.toml", "--cert", "client.pem", "--key", "localhost.key"]).expect(2);
-    ended.says(&["--key", "the key is not that of the"]);
+    ended.says(&["--key", "the key does not match the"]);
 }
 
 #[test]
 fn who_comes_back_takes_up_the_session_unless_told_not_to() {
     let Some((tool, target)) = behind_nginx() else { return };
     let text = scenario(target.port, false, BELIEVED);
-    // Each poll is a connection of its own.
+    // Each poll uses a new connection.
     let more = ["-t", "poll", "-d", "2s", "--threads", "1", "--set", "load.keep_alive=false"];
     let run = tool.measure(&text, &more);
     let tls = &arms(&run)[0]["tls"];
@@ -146,7 +147,7 @@ fn who_comes_back_takes_up_the_session_unless_told_not_to() {
 
 #[test]
 fn a_handshake_without_an_answer_ends_in_time() {
-    // The kernel accepts for it; nobody ever answers.
+    // The kernel accepts the connection; no process answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("wss://127.0.0.1:{}/ws", silent.local_addr().expect("its address").port());
     let tool = Tool::new();
@@ -170,13 +171,13 @@ fn a_process_that_is_ready_over_tls_is_measured() {
     let arm = &arms(&run)[0];
     whole(arm);
     assert!(number(arm, "/server/cpu_us") > 0.0, "nginx is what was started: {}", arm["server"]);
-    // Who is not believed now will not be later: nobody waits for it.
+    // An untrusted certificate will not become trusted, so pushmark does not wait for it.
     tool.write("plain.toml", &scenario(target.port, true, &process));
     for command in
         [&["run", "plain.toml", "-t", "sse", "-q"][..], &["check", "plain.toml", "--only", "sse/delivers"]]
     {
         tool.run(command).expect(3).says(&[
-            "will not be ready",
+            "cannot become ready",
             "/health",
             "unknown issuer",
             "--ca",
@@ -210,7 +211,7 @@ fn check_asks_a_target_over_tls_what_its_transports_promise() {
 fn check_asks_a_server_that_keeps_the_contract_over_tls() {
     let Some((tool, target)) = behind_nginx() else { return };
     let url = format!("https://localhost:{}", target.port);
-    // Those that a proxy between leaves as they are.
+    // Cases that a proxy in between does not change.
     let only = ["2.1", "4.1", "6.2/3", "6.4/1", "6.6/1"].map(|number| ["--only", number]).concat();
     let asked = [&["check", "--contract", &url][..], &only].concat();
     let ended = tool.run(&[&asked[..], &["--ca", "authority.pem"]].concat()).expect(0);
@@ -228,7 +229,7 @@ fn check_shows_the_clients_certificate() {
     let target = asks_who_comes(&tool);
     tool.write("target.toml", &scenario(target.port, true, BELIEVED));
     let asked = ["check", "target.toml", "--only", "sse/delivers"];
-    // nginx shakes hands first and refuses the request then.
+    // nginx completes the handshake and then refuses the request.
     let ended = tool.run(&asked).expect(99);
     assert!(ended.out.contains("400"), "{}", ended.out);
     tool.run(&[&asked[..], &["--cert", "client.pem", "--key", "client.key"]].concat()).expect(0);
@@ -245,6 +246,6 @@ fn flags_of_tls_without_tls_are_refused() {
     ] {
         tool.run(&[command, &["--insecure"]].concat())
             .expect(2)
-            .says(&["--insecure", "nothing of this target goes over TLS"]);
+            .says(&["--insecure", "this target does not use TLS"]);
     }
 }

@@ -1,92 +1,84 @@
-//! Truth tests, small: what is reported against what is known. `pushmark selftest --full` has
-//! the same at full scale.
+//! Truth tests of times at small scale: reported times against known values, and drawn runs. Each test has
+//! the machine's cores to itself.
 
-use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+mod families;
 
-use pushmark::run::Signals;
-use pushmark::truth::{Bench, FAMILIES, Scale, State};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use families::holds;
 use pushmark_model::poller::Poller;
 
-/// Whose checks are of times has the machine's cores for itself.
-static CORES: RwLock<()> = RwLock::new(());
+/// Number of drawn runs for every change and in long tests, about seven seconds each.
+const DRAWN_RUNS: [u64; 2] = [5, 20];
 
-fn holds(name: &str, poller: Poller) {
-    let family = FAMILIES.iter().find(|family| family.name == name).expect("a family of that name");
-    let (_shared, _alone) = match family.counts_only {
-        true => (Some(CORES.read().unwrap_or_else(PoisonError::into_inner)), None),
-        false => (None, Some(CORES.write().unwrap_or_else(PoisonError::into_inner))),
-    };
-    let program = Path::new(env!("CARGO_BIN_EXE_pushmark"));
-    let mut bench = Bench::new(program, Scale::Small, Signals::default()).unwrap().by(poller);
-    let checks = bench.check(family).unwrap();
-    assert!(!checks.is_empty());
-    let mut wrong = Vec::new();
-    for check in &checks {
-        let line = format!(
-            "{:?} {}: expected {}, got {}, tolerance {}, repeated {}",
-            check.state, check.name, check.expected, check.got, check.tolerance, check.repeats
-        );
-        println!("{line}");
-        if check.state != State::Passed {
-            wrong.push(line);
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+static CORES: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    CORES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-macro_rules! by_both {
-    ($($test:ident = $name:literal,)*) => {
-        mod by_epoll {
-            $(#[test]
-            fn $test() {
-                crate::holds($name, crate::Poller::Epoll);
-            })*
-        }
+fn is_long() -> bool {
+    std::env::var_os("PUSHMARK_TEST_LONG").is_some()
+}
 
-        mod by_io_uring {
-            $(#[test]
-            fn $test() {
-                crate::holds($name, crate::Poller::IoUring);
-            })*
-        }
+/// Every change is checked with these families, by one poller each, alternating. `PUSHMARK_TEST_LONG`
+/// (`cargo xtask test --all`) adds the `long` ones and both pollers. Each takes up to a minute and a half.
+fn quick(name: &str) {
+    let at = NAMES.iter().position(|other| *other == name).expect("a name of this list");
+    let mut pollers = vec![Poller::Epoll, Poller::IoUring];
+    if !is_long() {
+        pollers.remove(at % 2);
+    }
+    let _alone = alone();
+    pollers.into_iter().for_each(|poller| holds(name, poller));
+}
 
-        pub(super) const NAMES: &[&str] = &[$($name),*];
+fn long(name: &str) {
+    let _alone = alone();
+    match is_long() {
+        true => [Poller::Epoll, Poller::IoUring].into_iter().for_each(|poller| holds(name, poller)),
+        false => println!("SKIPPED {name}: PUSHMARK_TEST_LONG=1 checks it"),
+    }
+}
+
+macro_rules! families {
+    ($($length:ident: $test:ident = $name:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            $length($name);
+        })*
+
+        const NAMES: &[&str] = &[$($name),*];
     };
 }
 
-/// Tests come in the order of their names: those that may share the machine beside each other.
-mod counts {
-    by_both! {
-        lost_doubled_and_swapped_deliveries_are_counted = "counts",
-        what_is_not_what_was_published_is_counted = "corrupt",
-        half_a_crowd_is_reset = "reset",
-        emitters_fall_silent = "silence",
-        stamps_made_by_hand_are_seen_for_what_they_are = "values",
-        polls_repair_what_a_push_lost_and_halves_add_up = "pull",
+families! {
+    quick: fixed_delays_come_back = "delay",
+    quick: two_delays_keep_their_shares = "bimodal",
+    quick: a_freeze_makes_late_all_that_was_due = "freeze",
+    long: refused_and_unanswered_connections_are_told_apart = "refusal",
+    quick: a_long_poll_misses_what_falls_between_two_requests = "long-poll",
+    quick: shards_make_no_difference = "shards",
+    long: more_than_is_taken_shows = "overload",
+    long: polls_find_news_of_the_expected_age = "polling",
+    long: a_disturbed_generator_says_so = "disturbed",
+    quick: stamps_tell_the_servers_delay_to_a_starved_generator = "starved",
+}
+
+/// Drawn runs beside drawn noise: whatever this machine does, no wrong figure counts as valid. How often
+/// right figures are doubted is counted on a quiet machine, by `pushmark selftest --random`.
+#[test]
+fn drawn_runs_are_right_or_doubted() {
+    let _alone = alone();
+    let mut bench = families::bench();
+    for seed in 1..=DRAWN_RUNS[usize::from(is_long())] {
+        let outcome = bench.random(seed).unwrap();
+        let wrong: Vec<String> = outcome.wrong().collect();
+        assert!(wrong.is_empty(), "seed {seed}, {}: {}", outcome.what, wrong.join("; "));
     }
 }
 
-mod times {
-    by_both! {
-        fixed_delays_come_back = "delay",
-        two_delays_keep_their_shares = "bimodal",
-        a_freeze_makes_late_all_that_was_due = "freeze",
-        refused_and_unanswered_connections_are_told_apart = "refusal",
-        a_long_poll_misses_what_falls_between_two_requests = "long-poll",
-        shards_make_no_difference = "shards",
-        more_than_is_taken_shows = "overload",
-        polls_find_news_of_the_expected_age = "polling",
-        a_disturbed_generator_says_so = "disturbed",
-        stamps_tell_the_servers_delay_to_a_starved_generator = "starved",
-    }
-}
-
-/// A family without a test would be checked by nobody.
 #[test]
 fn every_family_is_here() {
-    for (counts_only, here) in [(true, counts::NAMES), (false, times::NAMES)] {
-        let of = FAMILIES.iter().filter(|family| family.counts_only == counts_only);
-        assert_eq!(of.map(|family| family.name).collect::<Vec<_>>(), here);
-    }
+    families::are_all(NAMES, false);
 }

@@ -13,7 +13,7 @@ use crate::shell;
 const HELD: &str = "15000";
 /// Clients that a server with a thread for each is asked to hold.
 const HELD_BY_THREADS: &str = "2000";
-/// Memory of a JVM that is to hold so many, as the first study gave it.
+/// Memory of a JVM that holds this many clients, as in the first study.
 const HEAP: &str = "2400m";
 /// A held request, whichever the server speaks.
 const WAITING: [&str; 4] = ["long-poll", "bayeux", "stream", "sse"];
@@ -22,7 +22,7 @@ const WITH_RUN: [i32; 4] = [0, 5, 6, 99];
 
 /// As many waiting clients as its kind is asked to hold.
 pub(crate) fn held(server: &Server, scratch: &Path) -> anyhow::Result<Value> {
-    let transport = server.first_of(&WAITING).context("it holds nobody")?;
+    let transport = server.first_of(&WAITING).context("it has no transport that holds clients")?;
     let clients = if server.threaded() { HELD_BY_THREADS } else { HELD };
     let mut more = vec!["-c".to_owned(), clients.to_owned()];
     // A JVM's heap has a unit; with a row's small one the heap would be what is measured.

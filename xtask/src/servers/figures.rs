@@ -43,7 +43,7 @@ pub(crate) struct Held {
     pub(crate) rss_bytes_per_connection: Option<f64>,
     pub(crate) rss_bytes_peak: Option<u64>,
     pub(crate) outcome: String,
-    /// How it ended, where it ended by itself.
+    /// How it ended, if it ended by itself.
     pub(crate) ended: Option<String>,
 }
 

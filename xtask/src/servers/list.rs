@@ -1,4 +1,4 @@
-//! The servers, as `pushmark servers list` tells of them.
+//! The servers, as `pushmark servers list` reports them.
 
 use std::collections::BTreeMap;
 use std::process::Command;

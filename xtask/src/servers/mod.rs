@@ -1,4 +1,4 @@
-//! `cargo xtask servers`: every reference server held and paid for, as a table in `servers/README.md`.
+//! Measures every reference server (`cargo xtask servers`) and writes the table of `servers/README.md`.
 //!
 //! Two scenarios a server, each on a fresh start of it: `held` (as many waiting clients as its
 //! kind is asked to hold) and `cost` (what a delivery costs). A server that breaks keeps its row,

@@ -1,6 +1,6 @@
-//! Rust as text: what of it is code, and where its tests begin. No parser: enough for rules.
+//! Rust as text: which parts are code, and where its tests begin. Not a parser, but enough for the rules.
 
-/// The text with comments and the insides of strings blanked; lines stay where they are.
+/// The text with comments and the insides of strings blanked; line numbers do not change.
 pub(super) fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -29,7 +29,7 @@ pub(super) fn words_only(text: &str) -> String {
     text.chars().map(word).collect()
 }
 
-/// Length of the comment, string or character at the front; 0 where it is code.
+/// Length of the comment, string or character at the front; 0 if it is code.
 fn skipped_len(rest: &str) -> usize {
     let until =
         |end: &str, from: usize| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
@@ -74,12 +74,12 @@ fn quoted_len(rest: &str) -> usize {
     rest.len()
 }
 
-/// The text up to its module of tests, which stands last in a file.
+/// The text up to its module of tests, which is last in a file.
 pub(super) fn without_tests(text: &str) -> &str {
     &text[..tests_at(text)]
 }
 
-/// The module of tests at the end; empty where there is none.
+/// The module of tests at the end; empty if the file has no tests.
 pub(super) fn tests_of(text: &str) -> (usize, &str) {
     let at = tests_at(text);
     (text[..at].lines().count(), &text[at..])
@@ -98,13 +98,13 @@ fn tests_at(text: &str) -> usize {
     with_body.unwrap_or(text.len())
 }
 
-/// Lines from 1 on which a word stands by itself.
+/// Lines, counted from 1, that contain the word as a whole.
 pub(super) fn lines_with<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let lines = text.lines().enumerate();
     lines.filter(move |(_, line)| has_word(line, word)).map(|(at, _)| at + 1)
 }
 
-/// Whether a word stands in a line with no letter, digit, `_` or `-` at either side.
+/// Whether a line contains a word with no letter, digit, `_` or `-` at either side.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     line.match_indices(word)

@@ -2,7 +2,7 @@
 
 use super::tree::{Offence, Tree};
 
-/// Lines of the root's `[workspace.dependencies]` without a comment. Our own crates need none.
+/// Lines of the root's `[workspace.dependencies]` without a comment. Workspace crates need no comment.
 pub(super) fn reasons(tree: &Tree) -> Vec<Offence> {
     let path = "Cargo.toml";
     let mut inside = false;

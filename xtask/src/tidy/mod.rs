@@ -1,8 +1,10 @@
 //! `cargo xtask tidy`: the rules of the tree, each with its reason. A rule looks at the tree and
 //! gives its offences; a file of this folder holds one sort of rule, with planted offences as tests.
 
+mod circles;
 mod code;
 mod imports;
+mod linked;
 mod manifests;
 mod names;
 mod prose;
@@ -24,41 +26,51 @@ struct Rule {
     check: fn(&Tree) -> Vec<Offence>,
 }
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 19] = [
     Rule {
         what: "imports point one way",
-        why: "what is below can be read, tested and replaced without what is above (ARCHITECTURE 1, 2)",
+        why: "a lower crate can be read, tested and replaced without the crates above (ARCHITECTURE 1, 2)",
         check: imports::direction,
     },
     Rule {
-        what: "model and proto touch no socket, file, clock, environment or terminal",
-        why: "bytes and time come in as arguments, so that both run under virtual time (ARCHITECTURE 1)",
+        what: "modules of the tool form no circle",
+        why: "each can be read, tested and moved with what lies below it alone (ARCHITECTURE 1)",
+        check: circles::none,
+    },
+    Rule {
+        what: "model, proto, chart and report touch no socket, file, clock, environment or terminal",
+        why: "protocols run under virtual time, and a report is made again years later (ARCHITECTURE 1, 2)",
         check: purity::no_io,
     },
     Rule {
         what: "only types of model are serialized",
-        why: "one crate carries the versions of what is written down and sent (ARCHITECTURE 8)",
+        why: "one crate has the versions of all written and sent formats (ARCHITECTURE 9)",
         check: purity::no_serde,
     },
     Rule {
-        what: "report reads runs and nothing else",
-        why: "it can be made a year later on another machine (ARCHITECTURE 2)",
-        check: purity::report_alone,
-    },
-    Rule {
         what: "no Rust outside tests names a reference server",
-        why: "servers are data: one that the tool knows by name could be favoured (ARCHITECTURE 3)",
+        why: "servers are data: a server that pushmark knows by name could be favoured (ARCHITECTURE 3)",
         check: names::no_server,
     },
     Rule {
         what: "each dependency has a line that says what it is for",
-        why: "what nobody can give a reason for is taken out",
+        why: "a dependency without a reason is removed",
         check: manifests::reasons,
     },
     Rule {
-        what: "versions stand in the root manifest and nowhere else",
+        what: "versions are in the root manifest and nowhere else",
         why: "two versions of one thing are compiled twice and differ",
         check: manifests::versions,
+    },
+    Rule {
+        what: "one version of each package, and all from the public registry",
+        why: "two versions are compiled twice and differ; deny.toml lists the exceptions (SECURITY.md)",
+        check: linked::locked,
+    },
+    Rule {
+        what: "every licence is one that deny.toml allows",
+        why: "pushmark can be given away as MIT OR Apache-2.0",
+        check: linked::licences,
     },
     Rule {
         what: "each Rust file opens by saying what it is",
@@ -73,13 +85,18 @@ const RULES: [Rule; 16] = [
         check: prose::white_space,
     },
     Rule {
+        what: "plain words",
+        why: "somebody who knows the field reads each sentence once",
+        check: prose::plain,
+    },
+    Rule {
         what: "nothing unfinished",
-        why: "what is to be done is done, or written where plans are kept",
+        why: "unfinished work is finished, or written down with the plans",
         check: prose::unfinished,
     },
     Rule {
         what: "no test is switched off",
-        why: "it looks like cover and is none: assert what happens now, or delete it",
+        why: "it looks like coverage but checks nothing: assert what happens now, or delete it",
         check: waits::ignored,
     },
     Rule {
@@ -88,13 +105,13 @@ const RULES: [Rule; 16] = [
         check: waits::sleeps,
     },
     Rule {
-        what: "the changelog has a place for what is new",
+        what: "the changelog has a section for new changes",
         why: "it is written with the change, not from memory",
         check: readme::changelog,
     },
     Rule {
         what: "README names only commands that exist",
-        why: "it is what people type first",
+        why: "users type these commands first",
         check: readme::commands,
     },
 ];

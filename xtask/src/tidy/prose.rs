@@ -1,6 +1,6 @@
 //! Texts: white space, and words that say that something is not finished.
 
-use super::code::{code_only, has_word};
+use super::code::{code_only, has_word, words_only};
 use super::tree::{Offence, Tree, ending};
 
 /// Texts that are kept as they were captured or made, byte for byte.
@@ -30,7 +30,7 @@ pub(super) fn white_space(tree: &Tree) -> Vec<Offence> {
     offences
 }
 
-/// Marks of what is still to be done. Put together here, so that this file has none.
+/// Marks of unfinished work. They are concatenated here, so that this file does not contain them.
 pub(super) fn unfinished(tree: &Tree) -> Vec<Offence> {
     let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
     let macros = [concat!("db", "g!"), concat!("to", "do!"), concat!("unimpl", "emented!")];
@@ -52,6 +52,36 @@ pub(super) fn unfinished(tree: &Tree) -> Vec<Offence> {
                 find(text, &marks);
             }
             _ => {}
+        }
+    }
+    offences
+}
+
+/// Phrases that a reader has to read twice. `GLOSSARY.md` has the field's terms.
+const NOT_PLAIN: [&str; 9] = [
+    concat!("that is no", "ne"),
+    concat!("that are no", "ne"),
+    concat!("no", "body"),
+    concat!("who", "ever"),
+    concat!("an", "ew"),
+    concat!("un", "asked"),
+    concat!("at ha", "nd"),
+    concat!("so ma", "ny"),
+    concat!("worth a wo", "rd"),
+];
+
+/// Plain words in the comments and texts of the product, and in the documents of the root.
+pub(super) fn plain(tree: &Tree) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    let documents = tree.texts().filter(|(path, _)| !path.contains('/') && ending(path) == Some("md"));
+    let documents = documents.map(|(path, text)| (path, text.to_owned()));
+    let product = tree.product("").map(|(path, text)| (path, words_only(text)));
+    for (path, text) in documents.chain(product) {
+        for (at, line) in text.lines().enumerate() {
+            let line = line.to_lowercase();
+            for phrase in NOT_PLAIN.iter().filter(|phrase| has_word(&line, phrase)) {
+                offences.push(Offence::new(path, at + 1, format!("`{phrase}`")));
+            }
         }
     }
     offences
@@ -81,5 +111,16 @@ mod tests {
         let call = format!("fn a() {{ {}() }}\n", concat!("to", "do!"));
         assert_eq!(lines(unfinished, "a.rs", &call), [1]);
         assert!(lines(unfinished, "a.rs", &format!("// {call}")).is_empty(), "only code calls macros");
+    }
+
+    #[test]
+    fn a_phrase_that_is_read_twice_offends_in_texts_and_not_in_code_or_tests() {
+        let phrase = NOT_PLAIN[2];
+        let offences = |path: &str, text: String| plain(&Tree::of(&[(path, &text[..])])).len();
+        assert_eq!(offences("crates/a/src/a.rs", format!("//! For {phrase}.\n")), 1);
+        assert_eq!(offences("crates/a/src/a.rs", format!("const A: &str = \"{phrase}\";\n")), 1);
+        assert_eq!(offences("README.md", format!("For {phrase}.\n")), 1);
+        assert_eq!(offences("crates/a/src/a.rs", format!("//! A.\nfn {phrase}() {{}}\n")), 0);
+        assert_eq!(offences("crates/a/tests/a.rs", format!("//! For {phrase}.\n")), 0);
     }
 }

@@ -1,9 +1,9 @@
-//! What single crates keep away from: sockets, files, clocks, serializers, other parts of the tool.
+//! What single crates keep away from: sockets, files, clocks, serializers.
 
-use super::code::{code_only, has_word, lines_with};
+use super::code::{code_only, lines_with};
 use super::tree::{Offence, Tree};
 
-/// Modules of `std` that reach outside, and what is done instead.
+/// Modules of `std` that a pure crate must not use, and their replacements.
 const OUTSIDE: [(&str, &str); 4] = [
     ("fs", "texts come in as arguments"),
     ("env", "what is wanted comes in as arguments"),
@@ -25,11 +25,14 @@ const WORDS: [(&str, &str); 10] = [
     ("eprint!", "events and errors are returned"),
 ];
 
-/// Model and proto: no I/O, no clock, no log.
+/// Crates that touch nothing outside.
+const PURE: [&str; 4] = ["pushmark-model", "pushmark-proto", "pushmark-chart", "pushmark-report"];
+
+/// Pure crates: no I/O, no clock, no log.
 pub(super) fn no_io(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
-    for folder in ["crates/pushmark-model/src/", "crates/pushmark-proto/src/"] {
-        for (path, text) in tree.product(folder) {
+    for name in PURE {
+        for (path, text) in tree.product(&format!("crates/{name}/src/")) {
             let code = code_only(text);
             for (module, instead) in OUTSIDE {
                 let whole = format!("std::{module}");
@@ -76,31 +79,6 @@ pub(super) fn no_serde(tree: &Tree) -> Vec<Offence> {
     offences
 }
 
-/// The report's own folder and `model`; of the tool only what it shares for looks.
-pub(super) fn report_alone(tree: &Tree) -> Vec<Offence> {
-    const OTHERS: [&str; 9] =
-        ["cmd", "server", "check", "monitor", "store", "agent", "run", "gather", "preflight"];
-    let mut offences = Vec::new();
-    for (path, text) in tree.product("crates/pushmark/src/report/") {
-        let code = code_only(text);
-        for (at, line) in code.lines().enumerate() {
-            for other in OTHERS.iter().filter(|other| has_word(line, &format!("crate::{other}"))) {
-                offences.push(Offence::new(
-                    path,
-                    at + 1,
-                    format!("crate::{other}: a report knows only Runs"),
-                ));
-            }
-            for used in ["pushmark_load", "pushmark_server", "pushmark_net", "pushmark_proto"] {
-                if has_word(line, used) {
-                    offences.push(Offence::new(path, at + 1, format!("{used}: a report knows only Runs")));
-                }
-            }
-        }
-    }
-    offences
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,12 +115,5 @@ mod tests {
         assert!(lines(no_serde, "crates/pushmark-model/src/a.rs", derive).is_empty());
         let manifest = "[dependencies]\nserde.workspace = true\n";
         assert_eq!(lines(no_serde, "crates/pushmark-net/Cargo.toml", manifest), [0]);
-    }
-
-    #[test]
-    fn a_report_that_looks_into_the_store_offends() {
-        let path = "crates/pushmark/src/report/a.rs";
-        assert_eq!(lines(report_alone, path, "//! a\nuse crate::store::Folder;\n"), [2]);
-        assert!(lines(report_alone, path, "use crate::report::words;\n").is_empty());
     }
 }

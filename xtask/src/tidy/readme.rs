@@ -1,12 +1,12 @@
-//! What people read first: commands that exist, and a changelog that is kept.
+//! README names only commands that exist, and CHANGELOG has a section for unreleased changes.
 
 use super::tree::{Offence, Tree};
 
-/// CHANGELOG with a place for what is not released.
+/// Requires a heading for unreleased changes in CHANGELOG.
 pub(super) fn changelog(tree: &Tree) -> Vec<Offence> {
     let path = "CHANGELOG.md";
     match tree.text(path) {
-        None => vec![Offence::new(path, 0, "there is none")],
+        None => vec![Offence::new(path, 0, "the file does not exist")],
         Some(text) if !text.lines().any(|line| line.starts_with('#') && line.contains("Unreleased")) => {
             vec![Offence::new(path, 0, "no heading says Unreleased")]
         }
@@ -14,10 +14,10 @@ pub(super) fn changelog(tree: &Tree) -> Vec<Offence> {
     }
 }
 
-/// Commands in the code of README that neither the tool nor its chores have.
+/// Finds commands in the code of README that neither pushmark nor `cargo xtask` has.
 pub(super) fn commands(tree: &Tree) -> Vec<Offence> {
     let path = "README.md";
-    let Some(text) = tree.text(path) else { return vec![Offence::new(path, 0, "there is none")] };
+    let Some(text) = tree.text(path) else { return vec![Offence::new(path, 0, "the file does not exist")] };
     let of_tool = tree.text("crates/pushmark/src/cli.rs").map(of_command_line).unwrap_or_default();
     let chores: Vec<String> = crate::CHORES.iter().map(|chore| chore.name.to_owned()).collect();
     let mut offences = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn commands(tree: &Tree) -> Vec<Offence> {
                 [_, "--", named] | [_, "pushmark", named] => (&of_tool, named),
                 _ => continue,
             };
-            // A flag, a file, a URL or a stand-in for a command is none.
+            // A flag, a file, a URL or a placeholder is not a command.
             let is_command =
                 named.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !named.starts_with('-');
             if is_command && !known.iter().any(|known| known == named) {
@@ -39,7 +39,7 @@ pub(super) fn commands(tree: &Tree) -> Vec<Offence> {
     offences
 }
 
-/// Variants of the enum that clap makes commands of, as they are typed.
+/// Variants of the enum from which clap makes commands, as they are typed.
 fn of_command_line(text: &str) -> Vec<String> {
     let Some((_, body)) = text.split_once("derive(Subcommand") else { return Vec::new() };
     let body = body.split("\n}").next().unwrap_or(body);
@@ -63,7 +63,7 @@ fn kebab(name: &str) -> String {
     kebab
 }
 
-/// Words of code: lines of fenced blocks without their comments, and what stands in backquotes.
+/// Words of code: lines of fenced blocks without their comments, and the text in backquotes.
 /// Each begins with an empty word, so that a command at the start has something before it.
 fn code_lines(text: &str) -> Vec<(usize, Vec<String>)> {
     let mut lines = Vec::new();

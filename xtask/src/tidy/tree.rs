@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use super::code;
 
-/// Folders of what is built, fetched or measured here.
+/// Folders of files that are built, fetched or measured here.
 const PASSED_OVER: [&str; 6] = [".git", "target", "node_modules", "results", "artifacts", "__pycache__"];
 
 /// Endings of files that people write.
@@ -18,7 +18,7 @@ const TEXTS: [&str; 16] = [
     "xml",
 ];
 
-/// A file: its size, and its text where it is one that people write.
+/// A file: its size, and its text if people write it.
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) len: u64,
@@ -56,7 +56,8 @@ impl Tree {
                 self.read_folder(&entry.path(), &format!("{path}/"))?;
             } else if kind.is_file() {
                 let len = entry.metadata()?.len();
-                let is_text = ending(&path).is_some_and(|ending| TEXTS.contains(&ending));
+                // The lock is cargo's, and says what is linked.
+                let is_text = path == "Cargo.lock" || ending(&path).is_some_and(|e| TEXTS.contains(&e));
                 let text = match is_text {
                     true => String::from_utf8_lossy(&fs::read(entry.path())?).into_owned(),
                     false => String::new(),
@@ -110,7 +111,7 @@ pub(super) fn is_test(path: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Offence {
     pub(super) path: String,
-    /// From 1; 0 where it is the whole file.
+    /// Counted from 1; 0 means the whole file.
     pub(super) line: usize,
     pub(super) what: String,
 }

@@ -1,7 +1,7 @@
-//! Clients of Bayeux: what their session wants next, and what it tells.
+//! Clients of Bayeux: what their sessions want to send next, and what they counted.
 //!
-//! A session asks of its own accord. After whatever was heard, and when a pause is over, it is
-//! asked what it wants, on its first line here and on its second in `side`.
+//! A session decides when to send. After each receipt and after each pause it is asked what it wants to
+//! send, on its first line here and on its second in `side`.
 
 use pushmark_model::record::SubscribedBy;
 use pushmark_model::transport::Transport;
@@ -15,7 +15,7 @@ use crate::shard::Shard;
 use crate::token::{self, Owner};
 
 impl Shard {
-    /// Something was heard, or a pause is over: the session may want to ask.
+    /// After a receipt or a pause: the session may want to send.
     pub(super) fn session_goes_on(&mut self, index: u32) {
         if !self.transport().is_bayeux() {
             return;
@@ -27,7 +27,7 @@ impl Shard {
         }
     }
 
-    /// Its first line has an answer over HTTP, and what it asks next can wait for its turn.
+    /// Whether its first line has an answer over HTTP, so that the next request can wait for its turn.
     pub(super) fn rests_in_session(&self, index: u32) -> bool {
         let conn = &self.crowd[index as usize];
         self.transport() == Transport::Bayeux
@@ -35,7 +35,7 @@ impl Shard {
             && conn.line.phase == Phase::Resting
     }
 
-    /// Does something with one of a client's lines at hand.
+    /// Runs `act` with one of the client's lines as the active one.
     pub(super) fn on_lane(&mut self, index: u32, lane: Lane, act: impl FnOnce(&mut Shard)) {
         let before = self.crowd[index as usize].turn_to(lane);
         act(self);
@@ -46,7 +46,7 @@ impl Shard {
         }
     }
 
-    /// What the session counted, and the pause that it was advised.
+    /// Takes over the session's counts and the pause that the server advised.
     fn session_tells(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         let Some(session) = conn.client.bayeux_mut() else { return };
@@ -64,7 +64,7 @@ impl Shard {
         counts.intervals_obeyed += u64::from(told.advice_interval);
         if let Some(pause_ms) = session.take_pause_ms() {
             let over_ns = self.now_ns + u64::from(pause_ms) * 1_000_000;
-            // A delay before the next attempt may be under way: the later of the two holds.
+            // A delay before the next attempt may be running: the later of the two applies.
             conn.next_ns = if conn.next_ns == NEVER { over_ns } else { conn.next_ns.max(over_ns) };
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }
@@ -91,7 +91,7 @@ impl Shard {
                 let conn = &mut self.crowd[index as usize];
                 match conn.line.link {
                     Some(_) if wants => self.ask(index),
-                    // Where a delay is under way its end asks again.
+                    // If a delay is running, its end asks again.
                     None if wants && conn.next_ns == NEVER => {
                         conn.due_ns = self.now_ns;
                         self.connect(index);
@@ -103,7 +103,7 @@ impl Shard {
         }
     }
 
-    /// Over a WebSocket: everything the session wants to say goes onto the open connection.
+    /// Over a WebSocket: writes everything that the session wants to send.
     fn write_session(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
@@ -112,7 +112,8 @@ impl Shard {
         self.scratch.clear();
         let who = (conn.number, Lane::Connect);
         self.requests.subscribe(arm, &self.config, &mut conn.client, who, &channels, &mut self.scratch);
-        // Patience lasts as long as the server may hold a connect; until then, for its replies.
+        // The time-out includes the hold while the server may hold a connect. Otherwise it covers only
+        // the replies.
         let held = conn.client.bayeux().is_some_and(|s| s.is_held() && !s.is_prompt());
         let hold_ns = if held { hold_ns(arm, &conn.client) } else { 0 };
         conn.line.give_up_ns = self.now_ns + hold_ns + arm.handshake_timeout_ns;
@@ -137,7 +138,7 @@ impl Shard {
         self.crowd[index as usize].client.bayeux().is_some_and(|session| session.has_ended())
     }
 
-    /// An answer over HTTP is complete, on the line at hand.
+    /// An answer over HTTP is complete on the active line.
     pub(super) fn bayeux_answered(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         let first_line = conn.lane == Lane::Connect;
@@ -157,12 +158,12 @@ impl Shard {
                 record.counts.answers += 1;
                 record.counts.answered_messages += news;
             } else {
-                record.counts.timeouts += 1;
                 record.counts.bayeux.connects_empty += 1;
-                let due_ns = conn.asked_ns + hold_ns(&self.plan.arm, &conn.client);
-                record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
+                let hold_ns = hold_ns(&self.plan.arm, &conn.client);
+                self.hold_ended(index, hold_ns);
             }
         }
+        let conn = &mut self.crowd[index as usize];
         if held && conn.heard_ns > 0 {
             conn.heard_ns = self.now_ns;
         }
@@ -179,7 +180,7 @@ impl Shard {
         }
     }
 
-    /// A publication of this client's was answered.
+    /// A publication of this client was answered.
     pub(super) fn published(&mut self, index: u32, accepted: bool) {
         if let Some(side) = &mut self.crowd[index as usize].side {
             side.unanswered = side.unanswered.saturating_sub(1);
@@ -193,17 +194,17 @@ impl Shard {
         if n > 0 && self.in_measure {
             let record = &mut self.accounting.record;
             record.counts.publish_failed += u64::from(n);
-            *record.publish_failed.entry(kind.to_owned()).or_default() += u64::from(n);
+            record.publications_failed(kind, u64::from(n), true);
         }
     }
 
-    /// A peer's turn to publish through its session.
+    /// Publishes through the session of a peer.
     pub(super) fn publishes_in_session(&mut self, index: u32, job: Job) {
-        if !self.crowd[index as usize].subscribed {
-            self.accounting.record.counts.never_written(u64::from(job.measured), true);
+        if !self.crowd[index as usize].subscribed || self.is_full(index) {
+            job.never_written(&mut self.accounting.record, true);
             return;
         }
-        // A read of another client may be in progress: its answers wait in `scratch`.
+        // A read of another client may be in progress, with its answers in `scratch`.
         let pending = std::mem::take(&mut self.scratch);
         if self.transport() == Transport::Bayeux {
             self.on_lane(index, Lane::Command, |shard| shard.publishes_aside(index, job));
@@ -211,12 +212,12 @@ impl Shard {
             self.publish_now(index, job);
             self.write_session(index);
         } else {
-            self.accounting.record.counts.never_written(u64::from(job.measured), true);
+            job.never_written(&mut self.accounting.record, true);
         }
         self.scratch = pending;
     }
 
-    /// Gives a publication to the session, which writes it next. Gives whether it took it.
+    /// Passes a publication to the session, which writes it next. Returns whether the session took it.
     pub(super) fn publish_now(&mut self, index: u32, job: Job) -> bool {
         let payload = self.payload(job);
         let conn = &mut self.crowd[index as usize];
@@ -236,7 +237,7 @@ impl Shard {
         taken.is_ok()
     }
 
-    /// The arm is over: a farewell, where a connection is free for it.
+    /// The arm is over: disconnects the session if a connection is free for it.
     pub(super) fn session_ends(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         let free = match self.plan.arm.transport {

@@ -1,34 +1,57 @@
-//! Whether what was received is what was published, where the scenario asks for it: a message is
-//! kept until it is whole, and its padding compared with what was drawn for it.
+//! Checks, if the scenario asks for it, that the received bytes are the published ones. The padding is
+//! compared with the padding that was drawn for the publication. Long messages are checked in parts, so
+//! that only a bounded part of a message is kept.
 
-use pushmark_model::content::corrupt;
+use pushmark_model::content::{corrupt, corrupt_so_far};
 
 use crate::shard::Shard;
 
-/// Longest message that is kept; of a longer one only its begin is looked at.
-const KEPT_MAX: usize = 16 << 20;
+/// Bytes of a message that are kept before they are checked, in addition to two of the longest
+/// publications.
+const KEPT_MAX: usize = 16 << 10;
 
 impl Shard {
-    /// A part of a message came.
+    /// Keeps a part of a message.
     #[inline]
     pub(super) fn keep_content(&mut self, index: u32, bytes: &[u8]) {
-        if self.plan.arm.publisher.as_ref().is_some_and(|p| p.check) {
+        let Some(size_max) = self.plan.arm.publisher.as_ref().filter(|p| p.check).map(|p| p.size.max())
+        else {
+            return;
+        };
+        for bytes in bytes.chunks(KEPT_MAX) {
             let kept = &mut self.crowd[index as usize].line.checked;
-            kept.extend_from_slice(&bytes[..bytes.len().min(KEPT_MAX - kept.len())]);
+            kept.extend_from_slice(bytes);
+            if kept.len() > KEPT_MAX + 2 * size_max {
+                self.look_into_content(index, false);
+            }
         }
     }
 
-    /// The message is whole.
+    /// Checks the rest of a complete message.
     #[inline]
     pub(super) fn check_content(&mut self, index: u32) {
-        let message = std::mem::take(&mut self.crowd[index as usize].line.checked);
-        if message.is_empty() {
-            return;
+        if !self.crowd[index as usize].line.checked.is_empty() {
+            self.look_into_content(index, true);
         }
+    }
+
+    fn look_into_content(&mut self, index: u32, whole: bool) {
+        let mut kept = std::mem::take(&mut self.crowd[index as usize].line.checked);
         let arm = &self.plan.arm;
         let Some(publisher) = &arm.publisher else { return };
         let size =
             |stamp: &pushmark_model::stamp::Stamp| publisher.size.of(arm.seed, stamp.channel, stamp.sequence);
-        self.accounting.record.counts.corrupt += corrupt(&message, arm.nonce, arm.seed, size);
+        // A publication belongs to the phase in which it is due: warm-up is not counted.
+        let judged = |stamp: &pushmark_model::stamp::Stamp| {
+            stamp.nonce == arm.nonce && self.accounting.in_measure(stamp.due_us * 1_000)
+        };
+        let corrupt = match whole {
+            true => corrupt(&kept, arm.seed, judged, size),
+            false => corrupt_so_far(&mut kept, publisher.size.max(), arm.seed, judged, size),
+        };
+        self.accounting.record.counts.corrupt += corrupt;
+        if !whole {
+            self.crowd[index as usize].line.checked = kept;
+        }
     }
 }

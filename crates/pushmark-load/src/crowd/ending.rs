@@ -1,4 +1,4 @@
-//! Connections that end: by patience, by failure, by the target, by the end of the arm.
+//! Connections that end: by time-out, by failure, by the target, at the end of the arm.
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::plan::Reconnect;
@@ -7,70 +7,141 @@ use pushmark_model::transport::Transport;
 use pushmark_net::Link;
 use pushmark_proto::client::Lane;
 
-use crate::conn::Phase;
+use crate::conn::{Assumed, Phase};
 use crate::shard::Shard;
 use crate::token::{self, Owner};
+use crate::trouble;
 
 impl Shard {
-    /// Patience has ended.
+    /// The client has timed out.
     pub(crate) fn client_timed_out(&mut self, index: u32) {
-        let kind = match self.crowd[index as usize].line.phase {
-            Phase::Connecting if self.is_handshaking(index) => "timeout_tls",
-            Phase::Connecting => "timeout_connect",
-            Phase::Asked if self.crowd[index as usize].line.answered => "timeout_answer",
-            Phase::Asked => "timeout_handshake",
-            _ => "timeout_idle",
+        let conn = &self.crowd[index as usize];
+        let (kind, what) = match conn.line.phase {
+            Phase::Connecting if self.is_handshaking(index) => {
+                ("timeout_tls", "TLS was not agreed on in time")
+            }
+            Phase::Connecting => ("timeout_connect", "no connection in time"),
+            Phase::Asked if conn.line.answered => {
+                ("timeout_answer", "an answer began, and was not whole in time")
+            }
+            Phase::Asked => ("timeout_handshake", "no answer in time"),
+            Phase::Open if !conn.subscribed && self.config.ready.is_some() => {
+                let ready = trouble::shown(self.config.ready.as_deref().unwrap_or_default());
+                let came = self.came_so_far(index).unwrap_or_else(|| self.came_to_another());
+                let what = format!("\"{ready}\" (ready) did not come in time; received {came}");
+                return self.lost(index, "timeout_ready", &what);
+            }
+            Phase::Open if !conn.subscribed => ("timeout_idle", "nothing said in time that it is subscribed"),
+            _ => ("timeout_idle", "nothing came for too long"),
         };
-        self.lost(index, kind, "no answer in time");
+        let came = self.came_so_far(index).map_or(String::new(), |came| format!("; received {came}"));
+        self.lost(index, kind, &format!("{what}{came}"));
     }
 
-    /// Whether TCP stands and TLS keeps the line at hand waiting.
+    /// Returns what another client received that also waits for its subscription.
+    fn came_to_another(&self) -> String {
+        match &self.before_subscribed {
+            Some((_, came)) => format!("{} (another client)", trouble::shown(came)),
+            None => "something else".to_owned(),
+        }
+    }
+
+    /// Returns what a client received before its subscription was established, if that is known.
+    fn came_so_far(&self, index: u32) -> Option<String> {
+        let noted = self.before_subscribed.as_ref().filter(|(whose, _)| *whose == index);
+        let mut came = noted.map_or(Vec::new(), |(_, came)| came.clone());
+        came.extend_from_slice(&self.crowd[index as usize].line.carry);
+        (!came.is_empty()).then(|| trouble::shown(&came))
+    }
+
+    /// Whether TCP is connected and the active line waits for TLS.
     pub(super) fn is_handshaking(&self, index: u32) -> bool {
         self.crowd[index as usize].line.link.as_ref().is_some_and(Link::is_handshaking)
     }
 
-    /// The connection failed or was lost. What it means depends on what was going on.
+    /// The connection failed or was lost. What that means depends on the client's phase.
     pub(super) fn lost(&mut self, index: u32, kind: &str, what: &str) {
+        self.ended(index, kind, &trouble::how(kind), what, None);
+    }
+
+    /// As [`Shard::lost`], with the transport's own words for the end. `came` holds the last bytes read
+    /// if they are not a message.
+    pub(super) fn ended(&mut self, index: u32, kind: &str, how: &str, what: &str, came: Option<&[u8]>) {
         let conn = &mut self.crowd[index as usize];
         if conn.lane == Lane::Command {
             return self.side_lost(index, kind, what);
         }
         let (phase, reused, answered) = (conn.line.phase, conn.line.reused, conn.line.answered);
         let partial = !conn.line.carry.is_empty() || conn.line.stamps > 0;
+        self.before_subscribed.take_if(|(whose, _)| *whose == index);
         self.close(index);
         let conn = &mut self.crowd[index as usize];
         let polled = self.plan.arm.transport == Transport::Poll || self.plan.arm.transport.is_held();
         if polled && phase == Phase::Resting && !conn.dismissed {
-            // An idle kept-alive connection may end: the next poll makes another.
+            // An idle kept-alive connection may end: the next poll opens another.
             return self.session_goes_on(index);
         }
         let in_time = !kind.starts_with("timeout");
         if polled && in_time && phase == Phase::Asked && reused && answered && !partial {
-            // The keep-alive ended as we asked (RFC 9112 9.3.1): once more, on a new connection.
+            // The target ended the kept-alive connection while the request was sent (RFC 9112 9.3.1). It
+            // is sent once more, on a new connection.
             return self.connect(index);
         }
-        if !self.no_longer_stands(index, kind) {
-            *self.accounting.record.failed.entry(kind.to_owned()).or_default() += 1;
+        if !self.no_longer_stands(index, kind, how) {
+            let record = &mut self.accounting.record;
+            *record.failed.entry(kind.to_owned()).or_default() += 1;
+            record.words.failed.add(how, 1);
         }
+        let spoken = &self.spoken;
+        self.accounting.record.words.ended_after(how, || match came.unwrap_or(spoken.last(index)) {
+            [] => String::new(),
+            bytes => trouble::shown(bytes),
+        });
         self.trouble(kind, what);
         self.come_back(index);
     }
 
-    /// The subscription stands no more; gives whether it did.
-    pub(super) fn no_longer_stands(&mut self, index: u32, kind: &str) -> bool {
-        let conn = &mut self.crowd[index as usize];
-        let stood = std::mem::take(&mut conn.subscribed);
-        if stood {
-            self.connected -= 1;
-            let record = &mut self.accounting.record;
-            record.counts.lost += 1;
-            *record.lost_by.entry(kind.to_owned()).or_default() += 1;
+    /// Returns how the target ended a connection in order: a WebSocket's code and reason, or the end of a
+    /// stream.
+    pub(super) fn ended_in_order(&self, code: Option<u16>, reason: &str) -> String {
+        if !self.transport().is_websocket() {
+            return trouble::how("closed");
         }
-        self.accounting.subscription_lost(index);
-        stood
+        let reason = trouble::shown(reason.as_bytes());
+        match code {
+            Some(code) if reason == trouble::NOTHING => code.to_string(),
+            Some(code) => format!("{code} {reason}"),
+            None => "closed without a code".to_owned(),
+        }
     }
 
-    /// The first of them are told in words.
+    /// Ends the subscription. Returns whether it was established; an assumed subscription never was.
+    pub(super) fn no_longer_stands(&mut self, index: u32, kind: &str, how: &str) -> bool {
+        let conn = &mut self.crowd[index as usize];
+        let stood = std::mem::take(&mut conn.subscribed);
+        let assumed = conn.assumed.take();
+        let record = &mut self.accounting.record;
+        if stood {
+            self.connected -= 1;
+        }
+        match assumed {
+            Some(Assumed::Opened) => {
+                conn.ever_subscribed = false;
+                record.counts.opened -= 1;
+            }
+            Some(Assumed::Reconnected) => record.counts.reconnected -= 1,
+            None if stood => {
+                record.counts.lost += 1;
+                *record.lost_by.entry(kind.to_owned()).or_default() += 1;
+                record.words.lost.add(how, 1);
+            }
+            None => {}
+        }
+        self.accounting.subscription_lost(index);
+        stood && assumed.is_none()
+    }
+
+    /// Keeps the first troubles of a record as text.
     pub(super) fn trouble(&mut self, kind: &str, what: &str) {
         let troubles = &mut self.accounting.record.troubles;
         if troubles.len() < TROUBLES_MAX {
@@ -91,7 +162,8 @@ impl Shard {
         let mut draw = Draw::new(self.plan.arm.seed ^ self.now_ns, Purpose::Jitter, u64::from(conn.number));
         let pause_ns = match conn.retry_ms {
             0 => (draw.unit() * bound_ns as f64) as u64,
-            // The server's own wish (WHATWG HTML 9.2.3) goes before the policy's first bound.
+            // The delay that the server advises (WHATWG HTML 9.2.3), plus a random part of the policy's
+            // first bound.
             ms => u64::from(ms) * 1_000_000 + (draw.unit() * base_ns as f64) as u64,
         };
         conn.line.phase = Phase::Resting;
@@ -101,16 +173,16 @@ impl Shard {
         }
     }
 
-    /// It does not come back.
+    /// The client does not reconnect.
     fn gone(&mut self, index: u32) {
         self.crowd[index as usize].line.phase = Phase::Gone;
-        // Polls beside a push are there for just this: that it is gone.
+        // Safety polls go on: they are there for the case that the push connection is gone.
         if self.safety.is_none() {
             self.close_side(index);
         }
     }
 
-    /// Closes the connection as a client may at any time; the session goes on.
+    /// Closes the connection, as a client may at any time. The session goes on.
     pub(super) fn close(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         if let Some(link) = conn.forget_link() {
@@ -128,15 +200,16 @@ impl Shard {
         }
     }
 
-    /// The arm is over.
+    /// The arm is over: the client leaves.
     pub(crate) fn client_leaves(&mut self, index: u32) {
         self.session_ends(index);
         let conn = &mut self.crowd[index as usize];
+        self.accounting.record.counts.assumed_silent += u64::from(conn.assumed.is_some());
         self.scratch.clear();
         if conn.line.phase == Phase::Open {
             conn.client.write_close(1000, &mut self.scratch);
             if let Some(link) = &mut conn.line.link {
-                // Best effort: the socket closes next, whatever the peer makes of it.
+                // Best effort: the socket closes next in any case.
                 let _ = link.write(&self.scratch);
             }
         }

@@ -1,4 +1,4 @@
-//! Messages and answers: stamps go to the accounts.
+//! Messages and answers: their stamps are entered into the accounts.
 
 use pushmark_model::plan::Cursor;
 use pushmark_model::record::SubscribedBy;
@@ -9,19 +9,20 @@ use crate::accounting::Receipt;
 use crate::conn::{NEVER, Phase};
 use crate::shard::Shard;
 
-/// Stamps of one message that are told apart; a repetition of a later one counts as a duplicate.
+/// Stamps of one message that are remembered. A repetition of a further one counts as a duplicate.
 const STAMPS_TOLD_APART: usize = 256;
 
-/// Servers with clocks of whole ms end a hold so much early.
+/// Servers whose clocks have whole milliseconds may end a hold this much early.
 const HOLD_GRAIN_NS: u64 = 2_000_000;
 
 impl Shard {
     #[inline]
     pub(super) fn data(&mut self, index: u32, bytes: &[u8]) {
         let told_nothing = self.hold_is_over(index);
+        let encoded = if self.payloads.are_plain() { None } else { self.encoded_stamps(index, bytes) };
         let Shard { crowd, accounting, now_ns, unread_since_ns, plan, in_measure, .. } = self;
         let conn = &mut crowd[index as usize];
-        // A poll for the latest shows a state again.
+        // A poll for the latest value shows the same state repeatedly.
         let shows_again = plan.arm.transport == Transport::Poll && !plan.arm.subscribe.resumes;
         let streamed = plan.arm.transport == Transport::Stream;
         let counts = &mut accounting.record.counts;
@@ -31,14 +32,17 @@ impl Shard {
         if let Some(own) = &plan.arm.target_stamp {
             conn.line.own_stamp.get_or_insert_default().look(&own.json, bytes);
         }
+        let begins = conn.line.length == 0;
         let (mut stamps, mut news, mut newest_sent_us) =
             (conn.line.stamps, conn.line.news, conn.line.newest_sent_us);
-        // Seldom any, and then few: no allocation where there is none.
+        // Repetitions are rare and few. An empty vector does not allocate.
         let mut repeated = Vec::new();
         let (first_stamp, more_stamps) = (&mut conn.line.first_stamp, &mut conn.line.more_stamps);
-        conn.line.scanner.scan(bytes, |stamp: Stamp| {
+        conn.line.length = conn.line.length.saturating_add(bytes.len() as u32);
+        let found = |stamp: Stamp| {
             let id = (stamp.channel, stamp.sequence as u32);
-            // One stamp is one delivery; each stands alone in a stream.
+            // A stamp that one message repeats is one delivery. In a stream, each stamp is its own
+            // message.
             let told = !streamed && !shows_again;
             let here = told && stamps > 0 && (*first_stamp == id || more_stamps.contains(&id));
             if stamps == 0 {
@@ -62,25 +66,38 @@ impl Shard {
                 accounting.record.counts.messages += 1;
                 accounting.record.counts.measure_messages += u64::from(*in_measure);
             }
-        });
+        };
+        match encoded {
+            None => conn.line.scanner.scan(bytes, found),
+            Some(encoded) => encoded.into_iter().for_each(found),
+        }
         let first = stamps > 0 && conn.line.stamps == 0 && conn.heard_ns == 0;
         if first {
             accounting.record.times.connect_first_message.record_ns(conn.due_ns, *now_ns);
         }
         (conn.line.stamps, conn.line.news, conn.line.newest_sent_us) = (stamps, news, newest_sent_us);
+        if begins && stamps == 0 {
+            self.spoken.heard(index, bytes);
+        }
+        let conn = &mut self.crowd[index as usize];
         if streamed && stamps > 0 {
             conn.heard_ns = *now_ns;
             conn.line.stamps = 0;
+        } else if streamed && !self.payloads.known() {
+            // A stream does not mark the end of a message, so bytes that arrive together count as one.
+            self.unstamped(index);
+            self.crowd[index as usize].line.length = 0;
         }
         for stamp in &repeated {
             if !self.poll_was_first(index, stamp) {
-                self.accounting.record.counts.duplicate += 1;
+                let measured = self.accounting.in_measure(stamp.due_us * 1_000);
+                self.accounting.record.counts.duplicate += u64::from(measured);
             }
         }
     }
 
-    /// Of a target that is observed nothing says which answers are time-outs: those that come when
-    /// the hold is over.
+    /// Whether an answer counts as a time-out. An observed target does not say so; an answer counts as
+    /// one if it arrives when the hold is over.
     fn hold_is_over(&self, index: u32) -> bool {
         let arm = &self.plan.arm;
         arm.publisher.is_none()
@@ -92,15 +109,14 @@ impl Shard {
         let told_nothing = self.hold_is_over(index);
         let conn = &mut self.crowd[index as usize];
         let record = &mut self.accounting.record;
+        conn.line.scanner.reset();
         if told_nothing {
-            conn.line.scanner.reset();
             return;
         }
         record.counts.messages += 1;
         record.counts.measure_messages += u64::from(self.in_measure);
-        conn.line.scanner.reset();
         if self.plan.arm.publisher.is_none() {
-            // Without stamps every body is news.
+            // Without stamps, every body counts as new.
             conn.line.news = conn.line.news.saturating_add(1);
         }
         if self.in_measure && conn.heard_ns > 0 && self.plan.arm.publisher.is_none() {
@@ -110,26 +126,54 @@ impl Shard {
             let number = scan.finish().and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
             scan.restart();
             if let (Some(then), true) = (number, self.in_measure) {
-                let then_ns = (then * own.unit_ns as f64) as i64 - self.realtime_offset_ns;
+                // The target may send any number as a time.
+                let then_ns = ((then * own.unit_ns as f64) as i64).saturating_sub(self.realtime_offset_ns);
                 record.times.target_latency.record_ns(then_ns.max(0) as u64, self.now_ns);
             }
         }
         if self.plan.arm.transport.is_push() || self.plan.arm.transport.is_bayeux() {
-            // What comes before the subscription stands, and what says so, is the target's greeting.
+            // The target's greeting: messages before the subscription is established, and the one that
+            // establishes it.
             let greeting = std::mem::take(&mut conn.line.greeting) || !conn.subscribed;
             if conn.line.stamps == 0 && !greeting && self.plan.arm.publisher.is_some() {
-                record.counts.unstamped += 1;
+                // Its due instant is unknown: the instant of receipt decides its phase.
+                self.unstamped(index);
             }
+            let conn = &mut self.crowd[index as usize];
             conn.heard_ns = self.now_ns;
             conn.line.stamps = 0;
             conn.line.more_stamps = Vec::new();
+            conn.line.sight = None;
+            conn.line.length = 0;
             if self.plan.arm.transport.is_push() {
                 conn.line.news = 0;
             }
         }
     }
 
-    /// A poll or long poll has its answer.
+    /// Whether the current answer should hold a stamp of this run and does not. A poll may show a state
+    /// from before the first publication.
+    fn lacks_a_stamp(&self, index: u32) -> bool {
+        let line = &self.crowd[index as usize].line;
+        line.stamps == 0
+            && self.plan.arm.publisher.is_some()
+            && self.payloads.could_be(line.length)
+            && (self.transport() != Transport::Poll || self.accounting.is_published(index))
+    }
+
+    /// Counts an answer without a message: the hold was over, or the target does not hold.
+    pub(super) fn hold_ended(&mut self, index: u32, hold_ns: u64) {
+        let asked_ns = self.crowd[index as usize].asked_ns;
+        let record = &mut self.accounting.record;
+        if self.now_ns < asked_ns + hold_ns / 2 {
+            record.counts.answers_early += 1;
+        } else {
+            record.counts.timeouts += 1;
+            record.times.hold_overshoot.record_ns(asked_ns + hold_ns, self.now_ns);
+        }
+    }
+
+    /// Handles a complete answer to a poll or long poll.
     pub(super) fn answered(&mut self, index: u32, status: u16) {
         if self.transport().is_bayeux() {
             return self.bayeux_answered(index);
@@ -141,10 +185,14 @@ impl Shard {
         if first {
             self.stands(index, SubscribedBy::Head, None);
         }
+        // The first answer to a long poll with a cursor is the acknowledgement: it was not held.
+        let acknowledges = first && long && cursor && self.crowd[index as usize].line.stamps == 0;
+        let unstamped = !acknowledges && self.lacks_a_stamp(index);
+        if unstamped {
+            self.unstamped(index);
+        }
         let conn = &mut self.crowd[index as usize];
         let counts = &mut self.accounting.record.counts;
-        // The first answer of a long poll with a cursor is the acknowledgement: nothing was held.
-        let acknowledges = first && long && cursor && conn.line.stamps == 0;
         if long && !acknowledges {
             counts.answers_all += u64::from(conn.line.news > 0);
             counts.timeouts_all += u64::from(conn.line.news == 0);
@@ -153,21 +201,24 @@ impl Shard {
             if long && conn.line.news > 0 {
                 counts.answers += 1;
                 counts.answered_messages += u64::from(conn.line.news);
+            } else if long && (unstamped || conn.line.stamps > 0) {
+                counts.answers_other += 1;
             } else if long {
-                counts.timeouts += 1;
-                let due_ns = conn.asked_ns + self.plan.arm.hold_ns;
-                self.accounting.record.times.hold_overshoot.record_ns(due_ns, self.now_ns);
+                self.hold_ended(index, self.plan.arm.hold_ns);
             } else if conn.line.news == 0 {
                 counts.redundant += 1;
                 counts.not_modified += u64::from(status == 304);
             }
         }
+        let conn = &mut self.crowd[index as usize];
         conn.heard_ns = self.now_ns;
         conn.line.give_up_ns = NEVER;
         conn.line.phase = Phase::Resting;
         conn.line.reused = true;
         conn.line.scanner.reset();
         conn.line.more_stamps = Vec::new();
+        conn.line.sight = None;
+        conn.line.length = 0;
         let reusable = conn.client.reusable() && self.plan.arm.keep_alive;
         if !reusable {
             self.close(index);

@@ -1,15 +1,17 @@
-//! What happens to the clients of a shard: they start, connect, ask, hear, are lost, come back.
-//! A file for each; all are methods of the shard, which owns what they share.
+//! The life of the clients of a shard: they start, connect, subscribe, receive, are lost and return. Each
+//! file holds one part, as methods of the shard, which owns the shared state.
 
 mod bayeux;
 mod content;
 mod ending;
 mod hearing;
 mod pacing;
+mod payloads;
 mod peers;
 mod reading;
 mod safety;
 mod side;
+mod spoken;
 mod subscribing;
 mod writing;
 
@@ -25,24 +27,27 @@ use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
 
+pub(crate) use payloads::{PayloadState, Payloads};
 pub(crate) use peers::members;
-pub(crate) use reading::{Heard, TOGETHER_MAX};
+pub(crate) use reading::{ReadResult, TOGETHER_MAX};
 pub(crate) use safety::Safety;
 pub(crate) use side::Seconds;
+pub(crate) use spoken::Spoken;
 
 impl Shard {
     pub(super) fn transport(&self) -> Transport {
         self.plan.arm.transport
     }
 
-    /// Its turn in the ramp has come.
+    /// Starts a client when its turn in the ramp has come.
     pub(crate) fn client_starts(&mut self, index: u32, due_ns: Nanos) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
         conn.due_ns = due_ns;
         conn.refresh = Refresh::new(arm.poll.interval_ns);
         if arm.transport == Transport::Poll && !arm.poll.after_answer {
-            // The grid of its polls begins at a phase of its own, so that no two beats lock.
+            // The grid of its polls begins at its own phase, so that the polls of the clients do not
+            // coincide.
             let phase = match arm.poll.random_phase {
                 true => Draw::new(arm.seed, Purpose::PollPhase, u64::from(conn.number)).unit(),
                 false => 1.0,
@@ -71,7 +76,7 @@ impl Shard {
         let token = conn.token(index);
         let returning = conn.ever_subscribed || conn.lane == Lane::Command;
         let made = self
-            .way
+            .route
             .connect(source, returning)
             .and_then(|link| self.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
@@ -80,7 +85,7 @@ impl Shard {
         }
     }
 
-    /// The poller says that a client's socket can do something.
+    /// The poller reports that a client's socket is ready.
     pub(crate) fn client_ready(&mut self, index: u32, generation: u32, ready: Ready) {
         let conn = &mut self.crowd[index as usize];
         if conn.line.generation != generation || conn.line.link.is_none() {
@@ -93,14 +98,14 @@ impl Shard {
         self.heard_out(index, generation, more, ready);
     }
 
-    /// What a client's socket brought is dealt with; the rest of what the poller said of it.
+    /// Handles the rest of a readiness report after the socket was read.
     pub(super) fn heard_out(&mut self, index: u32, generation: u32, more: bool, ready: Ready) {
         if self.crowd[index as usize].line.generation != generation {
             return;
         }
         if more || ready.hangup {
-            // What still lies there (an end, behind the last bytes) would not be told again.
-            // It comes up in the next turn: one loud connection does not hold up the others.
+            // The poller does not report again what is still unread (for example an end behind the last
+            // bytes). The next turn reads it, so one busy connection does not delay the others.
             self.watch_anew(index);
         }
         if ready.writable && !self.crowd[index as usize].line.out.is_empty() {
@@ -108,10 +113,10 @@ impl Shard {
         }
     }
 
-    /// TCP stands, or TLS has come further.
+    /// TCP is connected, or the TLS handshake has progressed.
     fn connecting(&mut self, index: u32) {
         if self.is_handshaking(index) {
-            // A handshake takes longer than a read: no publication waits for two of them.
+            // A handshake takes longer than a read, so publications are checked between two handshakes.
             self.now_ns = Clock::now();
             self.publish_due(self.now_ns);
         }

@@ -1,16 +1,16 @@
-//! When a client acts again: the grid of polls, the next long poll, heartbeats, attempts.
+//! When a client acts again: the grid of polls, the next long poll, heartbeats, reconnects.
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::plan::Cursor;
 use pushmark_model::record::SubscribedBy;
 use pushmark_model::transport::Transport;
-use pushmark_net::Clock;
+use pushmark_net::{Clock, Nanos};
 
 use crate::conn::{NEVER, Phase};
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 
-/// Requests of long polls in a turn: some 0.3 ms.
+/// Most requests of long polls in one turn: about 0.3 ms.
 const ASKS_MAX: usize = 16;
 
 impl Shard {
@@ -24,29 +24,44 @@ impl Shard {
             }
             Owner::Safety => self.safety_due(index),
             Owner::Settle if conn.line.generation == generation && !conn.subscribed => {
-                // A target that sends heads at once has not answered this one: it is not subscribed.
-                // A first long poll is held like any other only where it asks for no cursor.
+                // If the target sends heads at once and has not answered this request, the client is not
+                // subscribed. A first long poll is held like any other only if it asks for no cursor.
                 let holds = self.plan.arm.transport == Transport::LongPoll
                     && self.plan.arm.subscribe.cursor == Cursor::None;
                 if conn.line.phase == Phase::Asked && (holds || !self.heads_seen) {
                     if self.plan.arm.transport != Transport::LongPoll {
-                        conn.line.give_up_ns = NEVER;
+                        let until_ns = self.silent_until_ns(index);
+                        self.crowd[index as usize].line.give_up_ns = until_ns;
                     }
                     self.stands(index, SubscribedBy::Settle, None);
                 }
             }
             Owner::Every(n) if conn.line.generation == generation && conn.line.phase == Phase::Open => {
                 let Some(every) = self.plan.arm.subscribe.every.get(usize::from(n)) else { return };
-                self.scratch.clear();
-                conn.client.write_text(every.send.as_bytes(), &mut self.scratch);
                 self.wheel.insert(self.now_ns + every.after_ns, token);
-                self.write_scratch(index);
+                self.scratch.clear();
+                self.say(index, |subscribe| &subscribe.every[usize::from(n)].send);
+                // A target that reads nothing does not miss it.
+                if !self.is_full(index) {
+                    self.write_scratch(index);
+                }
             }
             _ => {}
         }
     }
 
-    /// A poll on the grid is due, or an attempt to come back.
+    /// How long a target may be silent to a client whose subscription is assumed. Some targets send their
+    /// head with the first message, so nothing is expected before something is published.
+    fn silent_until_ns(&self, index: u32) -> Nanos {
+        let arm = &self.plan.arm;
+        let published_ns = self.plan.start_ns + arm.phases.warmup_start_ns();
+        let asked_ns = self.crowd[index as usize].asked_ns;
+        let from_ns = if arm.publisher.is_some() { asked_ns.max(published_ns) } else { asked_ns };
+        let until_ns = from_ns + arm.handshake_timeout_ns;
+        arm.idle_timeout_ns.map_or(until_ns, |idle_ns| until_ns.min(self.now_ns + idle_ns))
+    }
+
+    /// A poll on the grid is due, or a reconnect.
     pub(super) fn next_due(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
         let conn = &mut self.crowd[index as usize];
@@ -87,12 +102,12 @@ impl Shard {
         }
     }
 
-    /// Long polls that have their answer ask again, a few in a turn; Bayeux sessions too.
+    /// Asks again for long polls that have their answer, a few in a turn; also for Bayeux sessions.
     ///
-    /// To write a request takes four times as long as to read an answer, for the kernel delivers
-    /// it on the spot. When all hear at once, an answer would lie unread behind the requests of
-    /// those who read theirs before: up to 20 ms with a thousand clients. So what has come is read
-    /// first, and between any few requests it is looked whether more has.
+    /// Writing a request takes four times as long as reading an answer, because the kernel delivers it
+    /// immediately. When all clients receive at once, an answer would lie unread behind the requests of
+    /// the clients read before it: up to 20 ms with a thousand clients. So answers that have arrived are
+    /// read first, and the sockets are polled again after every few requests.
     pub(crate) fn ask_waiting(&mut self) {
         for _ in 0..ASKS_MAX {
             let Some(index) = self.to_ask.pop_front() else { return };
@@ -109,7 +124,7 @@ impl Shard {
 
     pub(super) fn ask_again(&mut self, index: u32) {
         if self.crowd[index as usize].line.link.is_some() {
-            // Bytes of pongs and the like cannot be pending on an HTTP connection.
+            // An HTTP connection has no pending bytes of pongs or the like.
             self.ask(index);
             self.scratch.clear();
         } else {
@@ -118,7 +133,7 @@ impl Shard {
         }
     }
 
-    /// Polls on a grid have their timer already; the closed and adaptive kinds set it now.
+    /// Polls on a grid have their timer already. The closed and adaptive kinds set it now.
     pub(super) fn rest_until_next_poll(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
         let conn = &mut self.crowd[index as usize];
@@ -147,10 +162,10 @@ mod tests {
     fn who_has_an_answer_asks_again_after_those_that_lie_there_were_read() {
         let mut arm = arm(Transport::LongPoll, CLIENTS as u64);
         arm.publisher = None;
-        // Long after the test: none of the answers is a time-out.
+        // Long after the test, so that no answer is a time-out.
         arm.hold_ns *= 100;
         let (mut target, plan) = Target::of(arm);
-        // Looks since all were answered, and the requests that each found.
+        // Reads of the target since all were answered, and the number of requests that each found.
         let mut found: Option<Vec<usize>> = None;
         let mut orders = || {
             target.look();
@@ -171,7 +186,7 @@ mod tests {
             record
         })
         .unwrap();
-        // One turn read all the answers, and each one since wrote a few requests.
+        // One turn read all the answers, and each later turn wrote a few requests.
         assert_eq!(found.expect("all were held"), [0, ASKS_MAX, 2 * ASKS_MAX, CLIENTS]);
         assert_eq!(answers, CLIENTS as u64);
     }

@@ -5,7 +5,7 @@ use pushmark_model::plan::{Mode, ShardPlan};
 use crate::publisher::Job;
 use crate::shard::Shard;
 
-/// Who publishes on each channel, in turn; only for peers.
+/// The publishers of each channel, in turn. Empty unless the mode is peer.
 pub(crate) fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
     let arm = &plan.arm;
     if arm.publisher.as_ref().is_none_or(|p| p.mode != Mode::Peer) {
@@ -22,7 +22,7 @@ pub(crate) fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
 }
 
 impl Shard {
-    /// The member whose turn it is publishes, if it is ours.
+    /// The member whose turn it is publishes, if it belongs to this shard.
     pub(crate) fn publish_as_peer(&mut self, job: Job) {
         let members = &self.members[job.channel as usize];
         if members.is_empty() {
@@ -38,9 +38,10 @@ impl Shard {
         if self.transport().is_bayeux() {
             return self.publishes_in_session(index, job);
         }
+        let full = self.is_full(index);
         let conn = &mut self.crowd[index as usize];
-        if !conn.subscribed || conn.line.link.is_none() {
-            self.accounting.record.counts.never_written(u64::from(job.measured), true);
+        if !conn.subscribed || conn.line.link.is_none() || full {
+            job.never_written(&mut self.accounting.record, true);
             return;
         }
         let payload = self.payload(job);
@@ -49,7 +50,7 @@ impl Shard {
         let conn = &mut self.crowd[index as usize];
         let mut text = Vec::new();
         self.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
-        // A read of another client may be in progress: its answers wait in `scratch`.
+        // A read of another client may be in progress, with its answers in `scratch`.
         let pending = std::mem::take(&mut self.scratch);
         conn.client.write_text(&text, &mut self.scratch);
         self.write_scratch(index);

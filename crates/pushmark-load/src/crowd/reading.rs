@@ -1,4 +1,4 @@
-//! Clients read: bytes become events. Received is taken here, at the read.
+//! Clients read: bytes become events. The received instant is taken here, at the read.
 
 use std::io;
 
@@ -11,21 +11,22 @@ use crate::shard::{READ_MAX, Shard};
 use crate::token::{self, Owner};
 use crate::trouble;
 
-/// Largest incomplete unit a connection may keep (an answer's head).
+/// Largest incomplete unit that a connection may keep (an answer's head).
 const KEPT_MAX: usize = 64 << 10;
 
-/// So many reads are made one after the other before anything is parsed. The kernel's path and ours
-/// drive each other out of the processor's nearest caches: where they take turns, every message pays
-/// for it. More at once would let publications wait.
+/// Reads made one after the other before anything is parsed. The code of the kernel and of pushmark evict
+/// each other from the processor's nearest caches, so alternating between them costs time for every
+/// message. A larger group would delay publications.
 pub(crate) const TOGETHER_MAX: usize = 16;
 
-/// What one read brought, and is not looked into yet.
+/// The result of one read that is not parsed yet.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReadResult {
     index: u32,
     generation: u32,
     at_ns: Nanos,
-    /// In the buffer: what the client had kept, what came, and its end.
+    /// Positions in the buffer: where the kept bytes start, where the bytes read start, and where they
+    /// end.
     start: usize,
     from: usize,
     end: usize,
@@ -36,7 +37,7 @@ pub(crate) struct Heard {
 }
 
 impl Shard {
-    /// The client that is read next is brought into the cache while this one is read.
+    /// Prefetches the state of the next client while this one is read.
     #[inline]
     pub(crate) fn expect(&self, next: Option<&Ready>) {
         let Some((Owner::Client, _, index)) = next.map(|ready| token::unpack(ready.token)) else { return };
@@ -46,8 +47,12 @@ impl Shard {
         }
     }
 
-    /// Reads what the next clients of the batch were sent, and only then looks into it; gives whether
-    /// there was one. Received is taken at each read, so waiting for the others adds nothing to it.
+    /// Reads the sockets of the next clients in the batch, and parses only then. Returns whether there
+    /// was such a client. Received is taken at each read, so waiting for the others adds nothing to it.
+    ///
+    /// The group ends at a client that occurs again, as it does if a ring reports several arrivals. The
+    /// bytes that it keeps of the first read are known only after parsing, and they precede the second
+    /// read.
     pub(crate) fn hear(&mut self, batch: &mut Batch) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut heard = std::mem::take(&mut self.heard);
@@ -73,19 +78,21 @@ impl Shard {
         any
     }
 
-    /// The client that has something to read, and room enough for it and for what it kept.
+    /// Returns the client if it has something to read and there is room for that and for the bytes it
+    /// kept.
     fn hears(&self, ready: &Ready, room: usize) -> Option<u32> {
         let (Owner::Client, generation, index) = token::unpack(ready.token) else { return None };
         let line = &self.crowd.get(index as usize)?.line;
         let hears = ready.readable
             && line.generation == generation
+            && !line.unparsed
             && line.link.is_some()
             && line.phase != Phase::Connecting
             && line.carry.len() + READ_MAX <= room;
         hears.then_some(index)
     }
 
-    /// Reads once and looks into it; gives whether more may lie there.
+    /// Reads once and parses. Returns whether more may be unread.
     pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
         let more = match self.read(index, arrival, &mut buffer, 0) {
@@ -96,20 +103,20 @@ impl Shard {
         more
     }
 
-    /// Reads once into `buffer` from `start` on, behind what the client kept, or takes what the poller
-    /// has read. `None` where there was nothing.
+    /// Reads once into `buffer` from `start` on, behind the bytes that the client kept, or takes what the
+    /// poller has read. Returns `None` if there was nothing.
     fn read(
         &mut self,
         index: u32,
         arrival: Option<Arrival>,
         buffer: &mut [u8],
         start: usize,
-    ) -> Option<Heard> {
+    ) -> Option<ReadResult> {
         let conn = &mut self.crowd[index as usize];
         let (stamped, generation) = (conn.is_stamped(), conn.line.generation);
         let link = conn.line.link.as_mut()?;
         if arrival.is_none() && self.poller.reads(link.fd()) {
-            // What epoll tells of it, the ring tells too, behind the bytes that came before.
+            // The ring also reports what epoll reports here, after the bytes that arrived before.
             return None;
         }
         let from = start + conn.line.carry.len();
@@ -136,21 +143,23 @@ impl Shard {
             }
             Ok(Read::End) | Err(_) => 0,
         };
-        // A short read took all there was.
+        // A read that did not fill its room took everything there was.
         let filled = room.len() - n < link.room_min();
+        conn.line.unparsed = true;
         self.now_ns = at_ns;
         self.publish_due(at_ns);
         let ended = read.map(|read| read == Read::End);
-        Some(Heard { index, generation, at_ns, start, from, end: from + n, filled, stamp_ns, ended })
+        Some(ReadResult { index, generation, at_ns, start, from, end: from + n, filled, stamp_ns, ended })
     }
 
-    /// What was read becomes events; gives whether more may lie in the kernel.
-    fn look_into(&mut self, one: Heard, buffer: &mut [u8]) -> bool {
-        let Heard { index, generation, at_ns, start, from, end, filled, stamp_ns, ended } = one;
+    /// Parses a read into events. Returns whether more may be unread in the kernel.
+    fn look_into(&mut self, one: ReadResult, buffer: &mut [u8]) -> bool {
+        let ReadResult { index, generation, at_ns, start, from, end, filled, stamp_ns, ended } = one;
         if self.crowd[index as usize].line.generation != generation {
-            // It was this peer's turn to publish meanwhile, and its connection broke at that.
+            // This client published as a peer after the read, and its connection broke.
             return false;
         }
+        self.crowd[index as usize].line.unparsed = false;
         self.now_ns = at_ns;
         match ended {
             Ok(false) => {
@@ -178,19 +187,21 @@ impl Shard {
         }
         if !conn.line.answered {
             conn.line.answered = true;
-            // Connected is the first byte of an answer: the kernel accepts before the server does.
+            // Connected means the first byte of an answer: the kernel accepts before the server does.
             if !conn.ever_subscribed && conn.lane == Lane::Connect {
                 record.times.connect.record_ns(conn.due_ns, self.now_ns);
             }
         }
         if let Some(idle_ns) = self.plan.arm.idle_timeout_ns
             && conn.line.phase == Phase::Open
+            && conn.subscribed
         {
             conn.line.give_up_ns = self.now_ns + idle_ns;
         }
     }
 
-    /// The kernel's stamp is that of the newest segment: true for the read's last message alone.
+    /// The kernel's stamp is that of the newest segment, so it applies only to the last message of a
+    /// read.
     pub(super) fn kernel_stamped(&mut self, index: u32, stamp_ns: u64, received_before: u64) {
         let whole = self.crowd[index as usize].line.carry.is_empty();
         let record = &mut self.accounting.record;
@@ -214,7 +225,8 @@ impl Shard {
 
     pub(super) fn handle_input(&mut self, index: u32, mut input: &mut [u8]) {
         self.scratch.clear();
-        // A refusal is told with its head, which will have been taken off `input` by then.
+        let len = input.len();
+        // A refusal is reported with its head, which is no longer in `input` by then.
         let conn = &self.crowd[index as usize];
         let came: Option<Box<[u8]>> =
             (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
@@ -237,15 +249,21 @@ impl Shard {
                 Err(failure) => {
                     let what =
                         format!("{failure}; received {}", trouble::shown(came.as_deref().unwrap_or(input)));
-                    return self.lost(index, failure.kind(), &what);
+                    let how = trouble::how_of(&failure);
+                    return self.ended(index, failure.kind(), &how, &what, came.as_deref());
                 }
             }
         }
-        if !input.is_empty() {
-            if input.len() > KEPT_MAX {
+        let carried = input.len();
+        if carried > 0 {
+            if carried > KEPT_MAX {
                 return self.lost(index, "head_too_large", "an incomplete unit is too long");
             }
             self.crowd[index as usize].line.carry = input.to_vec();
+        }
+        if let Some(came) = came {
+            // The carried bytes are part of the next input.
+            self.note_before_subscribed(index, &came[..came.len().min(len - carried)]);
         }
         if !self.scratch.is_empty() {
             self.write_scratch(index);
@@ -253,6 +271,19 @@ impl Shard {
         match self.rests_in_session(index) {
             true => self.to_ask.push_back(index),
             false => self.session_goes_on(index),
+        }
+    }
+
+    /// Keeps what one client receives before its subscription is established, to show it if that never
+    /// happens.
+    #[cold]
+    fn note_before_subscribed(&mut self, index: u32, came: &[u8]) {
+        let mine = self.before_subscribed.as_ref().is_none_or(|(whose, _)| *whose == index);
+        if self.crowd[index as usize].subscribed {
+            self.before_subscribed.take_if(|(whose, _)| *whose == index);
+        } else if mine {
+            let (_, kept) = self.before_subscribed.get_or_insert_with(|| (index, Vec::new()));
+            kept.extend_from_slice(&came[..came.len().min(trouble::SHOWN_MAX - kept.len())]);
         }
     }
 
@@ -272,7 +303,10 @@ impl Shard {
             match conn.client.handle_lane_eof(config, lane) {
                 Ok(Some(event)) => self.event(index, event),
                 Ok(None) => return self.lost(index, "closed", "the target closed the connection"),
-                Err(failure) => return self.lost(index, failure.kind(), &failure.to_string()),
+                Err(failure) => {
+                    let how = trouble::how_of(&failure);
+                    return self.ended(index, failure.kind(), &how, &failure.to_string(), None);
+                }
             }
         }
     }
@@ -298,19 +332,25 @@ impl Shard {
             }
             Event::Published { accepted, .. } => self.published(index, accepted),
             Event::Forgotten => {
-                self.no_longer_stands(index, "forgotten");
+                self.no_longer_stands(index, "forgotten", "session forgotten");
                 self.trouble("forgotten", "the server knows the session no more");
             }
             Event::Answered { status, .. } => self.answered(index, status),
+            Event::Asked(n) => {
+                self.no_message(index);
+                self.say(index, |subscribe| &subscribe.answer[usize::from(n)].send);
+            }
             Event::Retry(ms) => self.crowd[index as usize].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
             Event::Closed { .. } if self.session_has_ended(index) => {}
-            Event::Closed { .. } => {
-                // A 204 ends an event stream for good (WHATWG HTML 9.2.3); a WebSocket or a
-                // stream that ends in order was still lost unasked.
-                self.lost(index, "closed", "the target ended the subscription");
+            Event::Closed { code, reason } => {
+                // A 204 ends an event stream for good (WHATWG HTML 9.2.3). A WebSocket or a stream that
+                // the target ends in order was still lost.
+                let how = self.ended_in_order(code, reason);
+                let what = format!("the target ended the subscription: {how}");
+                self.ended(index, "closed", &how, &what, None);
             }
-            // Of Bayeux: what they mean is counted by the session.
-            Event::Heartbeat | Event::Comment | Event::Pong => {}
+            Event::Heartbeat => self.no_message(index),
+            Event::Comment | Event::Pong => {}
         }
     }
 }
@@ -328,11 +368,11 @@ mod tests {
     use crate::shard::run_shard;
     use crate::testing::{Target, arm};
 
-    /// More than two times what is read together.
+    /// More than two groups of reads.
     const CLIENTS: usize = 40;
-    /// To one of them at once: some 150 KiB, more than a read takes.
+    /// Messages to one client at once: about 150 KiB, more than one read takes.
     const MANY: u64 = 1_000;
-    /// As many turns of the loop read all that lies there.
+    /// This number of turns reads everything that has arrived.
     const TURNS: usize = 20;
 
     fn chunk(sequence: u64) -> Vec<u8> {
@@ -351,9 +391,10 @@ mod tests {
             target.look();
             turn += usize::from(target.requests == CLIENTS);
             match turn {
-                // Each keeps the half of a chunk's head.
+                // Each client keeps half of a chunk's head.
                 1 => target.writes_all(head),
-                // Now all have the same message; half of them an end behind it, one a lot.
+                // Now all receive the same message. Half of them then receive an end, and one receives
+                // many messages.
                 TURNS => {
                     target.writes_all(&first[2..]);
                     let many: Vec<u8> = (1..=MANY).flat_map(chunk).collect();

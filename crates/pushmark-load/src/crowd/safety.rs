@@ -1,6 +1,6 @@
-//! Push and pull: a client that holds a push connection polls besides, over its second line, for
-//! what the push may lose. Whichever comes first delivers; what a poll showed first is kept in mind
-//! until the push brings it too, and what it never brings was lost to it.
+//! Push and pull: a client with a push connection also polls, over its second line, for what the push may
+//! lose. The first arrival is the delivery. A state that a poll showed first is remembered until the push
+//! brings it too. If the push never brings it, the push has lost it.
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::plan::{ArmPlan, ShardPlan};
@@ -15,8 +15,8 @@ use crate::requests::{self, Requests};
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 
-/// Most states that a client keeps in mind until the push brings them; beyond it the oldest is
-/// taken to be lost to the push.
+/// Most states that a client remembers until the push brings them. Beyond this, the oldest counts as lost
+/// by the push.
 const FOUND_MAX: usize = 64;
 
 /// What all safety polls of a shard share.
@@ -29,7 +29,7 @@ pub(crate) struct Safety {
 }
 
 impl Safety {
-    /// Of a shard whose clients poll beside their push connections; `None` for all others.
+    /// Returns `None` unless the clients of the shard poll beside their push connections.
     pub(crate) fn of(plan: &ShardPlan) -> Option<Safety> {
         let hybrid = plan.arm.hybrid.as_ref()?;
         let interval_ns = hybrid.sides.safety_ns()?;
@@ -40,7 +40,7 @@ impl Safety {
 }
 
 impl Shard {
-    /// Its first safety poll falls at a phase of its own.
+    /// Schedules the first safety poll of a client, at the client's own phase.
     pub(super) fn safety_begins(&mut self, index: u32) {
         let Some(safety) = &self.safety else { return };
         let conn = &mut self.crowd[index as usize];
@@ -70,7 +70,7 @@ impl Shard {
         });
     }
 
-    /// Its connection stands, or is used again; the second line is at hand.
+    /// Polls over the second line, which is connected and is the active one.
     pub(super) fn safety_asks(&mut self, index: u32) {
         let Some(safety) = &mut self.safety else { return };
         let conn = &mut self.crowd[index as usize];
@@ -85,11 +85,15 @@ impl Shard {
         self.write_scratch(index);
     }
 
-    /// Something of an answer came on the second line.
+    /// Handles an event of an answer on the second line.
     pub(super) fn safety_event(&mut self, index: u32, event: Event<'_>) {
         match event {
             Event::Data(bytes) => self.safety_data(index, bytes),
-            Event::MessageEnd => self.crowd[index as usize].line.scanner.reset(),
+            Event::MessageEnd => {
+                let line = &mut self.crowd[index as usize].line;
+                line.scanner.reset();
+                line.sight = None;
+            }
             Event::Answered { .. } => {
                 let conn = &mut self.crowd[index as usize];
                 conn.line.phase = Phase::Resting;
@@ -104,13 +108,14 @@ impl Shard {
     }
 
     fn safety_data(&mut self, index: u32, bytes: &[u8]) {
+        let encoded = if self.payloads.are_plain() { None } else { self.encoded_stamps(index, bytes) };
         let Shard { crowd, accounting, now_ns, unread_since_ns, in_measure, .. } = self;
         let counts = &mut accounting.record.counts;
         counts.payload_bytes += bytes.len() as u64;
         counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
         let conn = &mut crowd[index as usize];
         let Some(side) = &mut conn.side else { return };
-        conn.line.scanner.scan(bytes, |stamp: Stamp| {
+        let found = |stamp: Stamp| {
             let measured = accounting.in_measure(stamp.due_us * 1_000);
             match accounting.received(index, &stamp, *now_ns, *unread_since_ns) {
                 Receipt::New => {
@@ -121,11 +126,15 @@ impl Shard {
                 Receipt::Again => accounting.again(&stamp, *now_ns),
                 Receipt::Beyond | Receipt::Foreign => {}
             }
-        });
+        };
+        match encoded {
+            None => conn.line.scanner.scan(bytes, found),
+            Some(encoded) => encoded.into_iter().for_each(found),
+        }
     }
 
-    /// The push brings what it brought before, or what a poll had shown first: gives whether it
-    /// was that.
+    /// The push brought a repetition. Returns whether a poll had delivered this publication before the
+    /// push did.
     #[cold]
     pub(super) fn poll_was_first(&mut self, index: u32, stamp: &Stamp) -> bool {
         let Some(side) = &mut self.crowd[index as usize].side else { return false };
@@ -137,7 +146,7 @@ impl Shard {
         true
     }
 
-    /// The second line failed or was lost: the next poll makes another.
+    /// The second line failed or was lost: the next poll opens another.
     pub(super) fn safety_lost(&mut self, index: u32, kind: &str, what: &str) {
         let line = &self.crowd[index as usize].line;
         if line.phase != Phase::Resting {

@@ -1,6 +1,7 @@
-//! The second connection of a Bayeux client over long polling: for publications while its first
-//! holds a connect. Opened when there is something to say, closed after a second without, and
-//! bounded in number, so that a crowd does not need twice the descriptors.
+//! The second connection of a Bayeux client over long polling. It carries publications while the first
+//! connection holds a connect request. It is opened when there is something to send and closed after an
+//! idle second. The number of second connections is bounded, so that a crowd does not need twice the
+//! descriptors.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ use crate::trouble;
 /// An unused second connection is closed after this time.
 const IDLE_NS: Nanos = 1_000_000_000;
 
-/// Most publications of one client that wait for its second connection; more are never sent.
+/// Most publications of one client that wait for its second connection. Further ones are never sent.
 const JOBS_MAX: usize = 1_024;
 
 /// Most publications in one request.
@@ -28,9 +29,10 @@ pub(crate) struct Seconds {
     /// Open, or being opened.
     pub(crate) open: u64,
     max: u64,
-    /// Clients that wait for one to become free, in their order.
+    /// Clients that wait for a free second connection, in their order.
     waiting: VecDeque<u32>,
-    /// Those without work, longest first: since when, whose, which connection.
+    /// Idle connections, the longest idle first: since when, the client, the generation of the
+    /// connection.
     idle: VecDeque<(Nanos, u32, u32)>,
 }
 
@@ -48,14 +50,14 @@ impl Side {
 }
 
 impl Shard {
-    /// The poller says that a client's second socket can do something.
+    /// The poller reports that a client's second socket is ready.
     pub(crate) fn side_ready(&mut self, index: u32, generation: u32, ready: Ready) {
         if self.crowd[index as usize].side.is_some() {
             self.on_lane(index, Lane::Command, |shard| shard.client_ready(index, generation, ready));
         }
     }
 
-    /// Its TCP handshake is done.
+    /// The second connection is established.
     pub(super) fn side_connected(&mut self, index: u32) {
         let line = &mut self.crowd[index as usize].line;
         line.phase = Phase::Resting;
@@ -66,13 +68,13 @@ impl Shard {
         }
     }
 
-    /// A publication of this client is due; its second line is at hand.
+    /// A publication of this client is due. Its second line is the active one.
     pub(super) fn publishes_aside(&mut self, index: u32, job: Job) {
         let side = self.crowd[index as usize].side.as_mut().expect("turned to");
         if side.jobs.len() >= JOBS_MAX {
-            let counts = &mut self.accounting.record.counts;
-            counts.pool_exhausted += u64::from(job.measured);
-            counts.unpublished += u64::from(job.measured);
+            let record = &mut self.accounting.record;
+            record.counts.pool_exhausted += u64::from(job.measured);
+            job.never_written(record, false);
             return;
         }
         side.jobs.push(job);
@@ -85,7 +87,7 @@ impl Shard {
         if matches!(conn.line.phase, Phase::Connecting | Phase::Asked) {
             return;
         }
-        // A connection that carried nothing yet is as good as one that may be used again.
+        // A connection that has carried nothing yet is as good as a reusable one.
         let reusable = conn.client.lane_reusable(Lane::Command) && self.plan.arm.keep_alive;
         if conn.line.link.is_some() && conn.line.reused && !reusable {
             self.close_second(index);
@@ -104,7 +106,7 @@ impl Shard {
         }
     }
 
-    /// One request with what waits; each publication is stamped here, just before it is written.
+    /// Writes one request with the waiting publications. Each is stamped here, just before it is written.
     pub(super) fn write_commands(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let most = arm.publisher.as_ref().map_or(1, |p| p.size.max().max(1));
@@ -135,7 +137,7 @@ impl Shard {
         self.write_scratch(index);
     }
 
-    /// Opens the second connection, or waits for one to become free.
+    /// Opens the second connection, or waits until one becomes free.
     fn open_second(&mut self, index: u32) {
         if self.seconds.open >= self.seconds.max
             && (!self.seconds.waiting.is_empty() || !self.close_longest_idle())
@@ -153,7 +155,7 @@ impl Shard {
         self.connect(index);
     }
 
-    /// Those that wait get the places that have become free, in their order.
+    /// Serves the clients that wait for a second connection, in their order, while there is room.
     pub(crate) fn serve_waiting_seconds(&mut self) {
         while self.seconds.open < self.seconds.max
             && let Some(index) = self.seconds.waiting.pop_front()
@@ -165,17 +167,17 @@ impl Shard {
         }
     }
 
-    /// Closes the second connection at hand.
+    /// Closes the second connection, which is the active one.
     fn close_second(&mut self, index: u32) {
         let line = &mut self.crowd[index as usize].line;
-        // One that could not even be begun has its place too.
+        // A connection attempt that failed at once counts as open too.
         let open = line.link.is_some() || line.phase == Phase::Connecting;
         line.phase = Phase::Waiting;
         self.close(index);
         self.seconds.open -= u64::from(open);
     }
 
-    /// Makes room for another client.
+    /// Closes the longest idle connection, to make room for another client.
     fn close_longest_idle(&mut self) -> bool {
         while let Some(entry) = self.seconds.idle.pop_front() {
             if self.is_idle(entry) {
@@ -187,7 +189,7 @@ impl Shard {
         false
     }
 
-    /// Whether this connection still has nothing to do since then. Its line is not at hand.
+    /// Whether this connection has been idle since then. Its line must not be the active one.
     fn is_idle(&self, (since_ns, index, generation): (Nanos, u32, u32)) -> bool {
         self.crowd[index as usize].side.as_ref().is_some_and(|side| {
             side.line.generation == generation
@@ -196,7 +198,7 @@ impl Shard {
         })
     }
 
-    /// Closes what had nothing to do for a second.
+    /// Closes the connections that have been idle for a second.
     pub(crate) fn close_idle_seconds(&mut self) {
         while let Some(&entry) = self.seconds.idle.front() {
             if entry.0 + IDLE_NS > self.now_ns {
@@ -209,7 +211,7 @@ impl Shard {
         }
     }
 
-    /// Patience with the second connection has ended.
+    /// The second connection has timed out.
     pub(crate) fn side_timed_out(&mut self, index: u32) {
         self.on_lane(index, Lane::Command, |shard| {
             let kind = match shard.crowd[index as usize].line.phase {
@@ -221,8 +223,8 @@ impl Shard {
         });
     }
 
-    /// The second connection failed or was lost: so are the publications it carried, and where
-    /// none could be made, those that waited for it.
+    /// The second connection failed or was lost. The publications that it carried have failed. If it
+    /// could not be established, the publications that waited for it were never sent.
     pub(super) fn side_lost(&mut self, index: u32, kind: &str, what: &str) {
         if self.safety.is_some() {
             return self.safety_lost(index, kind, what);
@@ -234,9 +236,8 @@ impl Shard {
             Phase::Connecting => std::mem::take(&mut side.jobs),
             _ => Vec::new(),
         };
-        let counts = &mut self.accounting.record.counts;
-        let measured = never_sent.iter().filter(|job| job.measured).count() as u64;
-        counts.never_written(measured, trouble::is_theirs(kind));
+        let record = &mut self.accounting.record;
+        never_sent.iter().for_each(|job| job.never_written(record, trouble::is_theirs(kind)));
         if phase != Phase::Resting {
             self.trouble(kind, what);
         }
@@ -247,7 +248,7 @@ impl Shard {
         }
     }
 
-    /// The client ends: so does its second connection.
+    /// The client ends, so its second connection is closed.
     pub(super) fn close_side(&mut self, index: u32) {
         if self.safety.is_some() {
             self.on_lane(index, Lane::Command, |shard| shard.close(index));
@@ -257,14 +258,14 @@ impl Shard {
                 let side = shard.crowd[index as usize].side.as_mut().expect("turned to");
                 let jobs = std::mem::take(&mut side.jobs);
                 side.queued = false;
-                let counts = &mut shard.accounting.record.counts;
-                counts.unpublished += jobs.iter().filter(|job| job.measured).count() as u64;
+                let record = &mut shard.accounting.record;
+                jobs.iter().for_each(|job| job.never_written(record, false));
                 shard.close_second(index);
             });
         }
     }
 
-    /// The arm is over: nobody waits any more.
+    /// The arm is over: no client waits any more.
     pub(crate) fn no_more_seconds(&mut self) {
         self.seconds.waiting.clear();
         self.seconds.idle.clear();

@@ -1,9 +1,11 @@
-//! From when a subscription stands, and how that is known.
+//! When a subscription is established, and how that is known.
 
+use pushmark_model::plan::Subscribe;
 use pushmark_model::record::SubscribedBy;
+use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
 
-use crate::conn::{NEVER, Phase};
+use crate::conn::{Assumed, NEVER, Phase};
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 
@@ -13,18 +15,26 @@ impl Shard {
         let conn = &mut self.crowd[index as usize];
         if transport.is_push() {
             conn.line.phase = Phase::Open;
-            conn.line.give_up_ns =
-                self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns);
+            // A head only shows that the target responds. If a text is awaited, the time-out runs on
+            // until it arrives.
+            conn.line.give_up_ns = match conn.subscribed {
+                true => self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns),
+                false => conn.asked_ns + self.plan.arm.handshake_timeout_ns,
+            };
             conn.dismissed = transport == Transport::Sse && status == 204;
         }
         if transport.is_bayeux() {
-            // A head says nothing: the reply to the subscription does.
+            // A head does not acknowledge: the reply to the subscription does.
             return;
         }
         if conn.line.stamps == 0 && !conn.subscribed {
             self.heads_seen = true;
         }
-        if self.crowd[index as usize].subscribed {
+        let conn = &mut self.crowd[index as usize];
+        if conn.subscribed {
+            if conn.assumed.take().is_some() {
+                conn.attempts = 0;
+            }
             return;
         }
         if acknowledged.is_some() {
@@ -37,43 +47,57 @@ impl Shard {
         }
     }
 
-    /// Application messages of a fresh WebSocket, and its periodic ones.
+    /// Sends the application messages of a new WebSocket, and schedules its periodic ones.
     pub(super) fn after_open(&mut self, index: u32) {
         let arm = &self.plan.arm;
-        let conn = &mut self.crowd[index as usize];
-        if !arm.subscribe.after_open.is_empty() {
-            let channels: Vec<u32> = self.accounting.channels_of(index).collect();
-            let mut text = Vec::new();
-            for template in &arm.subscribe.after_open {
-                text.clear();
-                self.requests.fill(arm, template, conn.number, &channels, &[], &mut text);
-                conn.client.write_text(&text, &mut self.scratch);
-            }
+        let generation = self.crowd[index as usize].line.generation;
+        for n in 0..arm.subscribe.after_open.len() {
+            self.say(index, |subscribe| &subscribe.after_open[n]);
         }
-        for (n, every) in arm.subscribe.every.iter().enumerate().take(8) {
-            let token = token::pack(Owner::Every(n as u8), conn.line.generation, index);
+        for (n, every) in self.plan.arm.subscribe.every.iter().enumerate().take(8) {
+            let token = token::pack(Owner::Every(n as u8), generation, index);
             self.wheel.insert(self.now_ns + every.after_ns, token);
         }
     }
 
-    /// The subscription stands.
+    /// Appends a WebSocket message, filled in for this client, to the bytes to be written.
+    pub(super) fn say(&mut self, index: u32, text: impl Fn(&Subscribe) -> &Template) {
+        let arm = &self.plan.arm;
+        let conn = &mut self.crowd[index as usize];
+        let channels: Vec<u32> = self.accounting.channels_of(index).collect();
+        let mut filled = Vec::new();
+        self.requests.fill(arm, text(&arm.subscribe), conn.number, &channels, &[], &mut filled);
+        conn.client.write_text(&filled, &mut self.scratch);
+    }
+
+    /// The subscription is established.
     pub(super) fn stands(&mut self, index: u32, by: SubscribedBy, acknowledged: Option<&str>) {
         let conn = &mut self.crowd[index as usize];
         if conn.subscribed {
             return;
         }
         conn.subscribed = true;
-        conn.attempts = 0;
         self.connected += 1;
         let record = &mut self.accounting.record;
         record.subscribed_by = record.subscribed_by.max(by);
-        if conn.ever_subscribed {
-            record.counts.reconnected += 1;
-        } else {
-            conn.ever_subscribed = true;
-            record.counts.opened += 1;
-            record.times.connect_subscribed.record_ns(conn.due_ns, self.now_ns);
+        let counted = if conn.ever_subscribed { Assumed::Reconnected } else { Assumed::Opened };
+        match counted {
+            Assumed::Reconnected => record.counts.reconnected += 1,
+            Assumed::Opened => record.counts.opened += 1,
         }
+        if by == SubscribedBy::Settle {
+            conn.assumed = Some(counted);
+        } else {
+            conn.attempts = 0;
+            if counted == Assumed::Opened {
+                record.times.connect_subscribed.record_ns(conn.due_ns, self.now_ns);
+            }
+            if conn.line.phase == Phase::Open && self.plan.arm.transport.is_push() {
+                conn.line.give_up_ns =
+                    self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns);
+            }
+        }
+        conn.ever_subscribed = true;
         match acknowledged {
             None => self.accounting.subscription_stands(index, |_| None),
             Some(text) => {

@@ -1,7 +1,7 @@
-//! Clients write: handshakes, requests, heartbeats, and what a peer publishes.
+//! Clients write: handshakes, requests, heartbeats and a peer's publications.
 
 use pushmark_model::content::draw_padding;
-use pushmark_model::plan::ArmPlan;
+use pushmark_model::plan::{ArmPlan, Mode};
 use pushmark_model::stamp::{STAMP_LEN, Stamp, write_payload};
 use pushmark_model::transport::Transport;
 use pushmark_net::{Clock, Interest, Nanos};
@@ -13,17 +13,22 @@ use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
 
-/// A subscription without an answer is taken to stand after this time.
+/// A subscription without an answer is assumed to be established after this time.
 const SETTLE_NS: Nanos = 1_000_000_000;
 
-/// How long a connect is held: as the server advises, else as the plan has it.
+/// Most bytes that wait for one target to read them, in addition to its client's publications. Beyond
+/// this the connection is not read either: a target that sends without reading is stopped by its own full
+/// socket.
+const OUT_MAX: usize = 64 << 10;
+
+/// Returns how long a connect is held: as the server advises, else as planned.
 pub(super) fn hold_ns(arm: &ArmPlan, client: &Client) -> Nanos {
     let advised_ms = client.bayeux().and_then(|session| session.timeout_ms());
     advised_ms.map_or(arm.hold_ns, |ms| u64::from(ms) * 1_000_000)
 }
 
 impl Shard {
-    /// Writes the handshake, or the next request.
+    /// Writes the handshake or the next request.
     pub(super) fn ask(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
@@ -83,11 +88,29 @@ impl Shard {
         self.write_scratch(index);
     }
 
-    /// Writes what `scratch` holds, or keeps what does not fit.
+    /// Whether the bytes that wait to be written have reached the limit. Heartbeats and publications are
+    /// then not added.
+    pub(super) fn is_full(&self, index: u32) -> bool {
+        let waits = self.crowd[index as usize].line.out.len();
+        waits > OUT_MAX && waits > OUT_MAX + 2 * self.publication_max()
+    }
+
+    /// The longest publication of a client. One may wait behind another without stopping the reads.
+    /// Otherwise a target that writes before it reads would wait for the client, and the client for the
+    /// target.
+    fn publication_max(&self) -> usize {
+        let publisher = self.plan.arm.publisher.as_ref().filter(|p| p.mode == Mode::Peer);
+        publisher.map_or(0, |p| p.size.max())
+    }
+
+    /// Writes the bytes in `scratch`, and keeps what does not fit.
     pub(super) fn write_scratch(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         if !conn.line.out.is_empty() {
             conn.line.out.extend_from_slice(&self.scratch);
+            if self.is_full(index) {
+                self.hold_back(index);
+            }
             return;
         }
         let Some(link) = conn.line.link.as_mut() else { return };
@@ -115,8 +138,21 @@ impl Shard {
         self.write_scratch(index);
         let conn = &self.crowd[index as usize];
         if conn.line.out.is_empty() && conn.line.link.is_some() {
+            self.crowd[index as usize].line.held = false;
             self.watch(index, false);
         }
+    }
+
+    /// Stops reading a connection until its target has read what was sent to it.
+    #[cold]
+    fn hold_back(&mut self, index: u32) {
+        let line = &mut self.crowd[index as usize].line;
+        if std::mem::replace(&mut line.held, true) {
+            return;
+        }
+        self.accounting.record.counts.held_back += 1;
+        self.trouble("held_back", "the target does not read what it is sent, so it is not read either");
+        self.watch_anew(index);
     }
 
     pub(super) fn watch(&mut self, index: u32, writing: bool) {
@@ -127,16 +163,23 @@ impl Shard {
         }
     }
 
-    /// Watches for what the client waits for; what is there already is told once more.
+    /// Registers the client's interest with the poller. What is ready already is reported again.
     pub(super) fn watch_anew(&mut self, index: u32) {
         let conn = &self.crowd[index as usize];
         let Some(link) = &conn.line.link else { return };
-        let interest = if conn.line.writing { Interest::Both } else { conn.arrivals() };
+        let interest = match (conn.line.held, conn.line.writing) {
+            (true, _) => Interest::Write,
+            (false, true) => Interest::Both,
+            (false, false) => conn.arrivals(),
+        };
         // A failure shows at the next read or write.
+        if conn.line.held {
+            let _ = self.poller.hold(link.fd());
+        }
         let _ = self.poller.modify(link.fd(), conn.token(index), interest);
     }
 
-    /// What a peer publishes, stamped now and counted.
+    /// Returns the payload of a peer's publication, stamped now, and counts it.
     pub(super) fn payload(&mut self, job: Job) -> Vec<u8> {
         let arm = &self.plan.arm;
         let size = arm.publisher.as_ref().map_or(0, |p| p.size.of(arm.seed, job.channel, job.sequence));

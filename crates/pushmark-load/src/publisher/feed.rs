@@ -1,42 +1,52 @@
 //! Publications over WebSockets that stay open: a text each, no answer.
 //!
-//! Each channel keeps to one connection, so that its order is kept. What comes due together leaves
-//! in one write a connection. A publication is stamped when it is put into bytes that are about to
-//! be written: never while the socket is full, so that what a slow target costs is publisher lag.
+//! Each channel keeps to one connection, so that its order is kept. Publications that come due together
+//! are sent in one write per connection. A publication is stamped when it is put into bytes that are
+//! about to be written, never while the socket is full. So the delay that a slow target causes is
+//! publisher lag.
 
 use std::collections::VecDeque;
 
 use pushmark_model::plan::{Over, PublisherPlan};
-use pushmark_model::record::Record;
+use pushmark_model::record::{Record, Sent};
 use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Client, Config, Event, Transport};
 
-use super::{BACKLOG_MAX, Desk, Job, Press, fail, note};
+use super::{BACKLOG_MAX, Job, PayloadWriter, PublisherContext, fail, note};
 use crate::conn::NEVER;
-use crate::secure::{self, Way};
+use crate::secure::{self, Route};
 use crate::token::{self, Owner};
 use crate::trouble;
 
-/// Bytes gathered before they are written: some 50 small publications, 20 µs of them at most
-/// between a stamp and its write.
+/// Bytes gathered before they are written: about 50 small publications, with at most 20 µs between a
+/// stamp and its write.
 const GATHER_MAX: usize = 4 << 10;
 
-/// A connection that failed is tried again after so long.
+/// Most bytes of answers that wait for a target to read them. Beyond this the connection is not read
+/// either.
+const ANSWERS_MAX: usize = 64 << 10;
+
+/// A connection that failed is tried again after this time.
 const AGAIN_NS: Nanos = 200_000_000;
+
+/// If a target ends a connection, it may not have read what was written within this time before the end.
+/// At most the latest [`DOUBT_MAX`] publications are in doubt.
+const DOUBT_NS: Nanos = 1_000_000_000;
+const DOUBT_MAX: usize = 4_096;
 
 /// The feed of one shard.
 #[derive(Debug)]
 pub(crate) struct Feed {
     lines: Vec<Line>,
     config: Config,
-    /// Lines that gathered something.
+    /// Lines that have gathered bytes.
     gathered: Vec<u32>,
-    /// Jobs that wait, over all lines.
+    /// Waiting jobs, over all lines.
     waiting: usize,
     shards: u32,
-    way: Way,
+    route: Route,
     timeout_ns: Nanos,
-    pub(super) press: Press,
+    pub(super) writer: PayloadWriter,
     stopped: bool,
 }
 
@@ -46,14 +56,20 @@ struct Line {
     link: Option<Link>,
     client: Client,
     carry: Vec<u8>,
-    /// Whole frames, the first perhaps partly written.
+    /// Whole frames; the first may be partly written.
     out: Vec<u8>,
-    /// Their lengths, and of publications whether they are measured.
-    frames: VecDeque<(usize, Option<bool>)>,
+    /// The length of each frame, and its publication if it holds one.
+    frames: VecDeque<(usize, Option<Job>)>,
+    /// Publications that were put into bytes lately, and when.
+    recent: VecDeque<(Nanos, Job)>,
+    /// It has been open before.
+    stood: bool,
     generation: u32,
     state: State,
     /// The socket took less than it was given.
     full: bool,
+    /// It is not read, because its target does not read the answers.
+    held: bool,
     /// Due, and not yet put into bytes.
     waiting: VecDeque<Job>,
     give_up_ns: Nanos,
@@ -63,10 +79,10 @@ struct Line {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// To be tried at this instant.
+    /// Down until the next attempt at this instant.
     Down(Nanos),
     Connecting,
-    /// The upgrade, or the ready text, is awaited.
+    /// The upgrade or the ready text is awaited.
     Asked,
     Open,
 }
@@ -76,9 +92,9 @@ impl Feed {
         seed: u64,
         plan: &PublisherPlan,
         over: &Over,
-        way: Way,
+        route: Route,
         shards: u32,
-        press: Press,
+        writer: PayloadWriter,
     ) -> Feed {
         let mut config = Config::new(Transport::WebSocket);
         if let Over::WebSocket { subprotocol, ready, .. } = over {
@@ -91,9 +107,12 @@ impl Feed {
             carry: Vec::new(),
             out: Vec::new(),
             frames: VecDeque::new(),
+            recent: VecDeque::new(),
+            stood: false,
             generation: 0,
             state: State::Down(0),
             full: false,
+            held: false,
             waiting: VecDeque::new(),
             give_up_ns: NEVER,
             failure: None,
@@ -104,23 +123,23 @@ impl Feed {
             gathered: Vec::new(),
             waiting: 0,
             shards,
-            way,
+            route,
             timeout_ns: plan.timeout_ns,
-            press,
+            writer,
             stopped: false,
         }
     }
 
-    pub(super) fn publish(&mut self, job: Job, desk: &mut Desk<'_>) {
-        // A shard has every n-th channel: these are dealt over its lines.
+    pub(super) fn publish(&mut self, job: Job, context: &mut PublisherContext<'_>) {
+        // A shard has every n-th channel. They are distributed over its lines.
         let at = (job.channel / self.shards) as usize % self.lines.len();
         let line = &mut self.lines[at];
         if line.state == State::Open && !line.full {
-            return self.write(at, job, desk);
+            return self.write(at, job, context);
         }
-        desk.record.counts.pool_exhausted += u64::from(job.measured);
+        context.record.counts.pool_exhausted += u64::from(job.measured);
         if self.waiting >= BACKLOG_MAX {
-            desk.record.counts.unpublished += u64::from(job.measured);
+            job.never_written(context.record, false);
         } else {
             self.waiting += 1;
             line.waiting.push_back(job);
@@ -128,33 +147,34 @@ impl Feed {
     }
 
     /// Puts a publication into bytes.
-    fn write(&mut self, at: usize, job: Job, desk: &mut Desk<'_>) {
+    fn write(&mut self, at: usize, job: Job, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
-        let (sent_ns, payload) = self.press.stamp(job);
-        let text = desk.requests.feed_text(desk.arm, job.channel, payload);
+        let (sent_ns, payload) = self.writer.stamp(job);
+        let text = context.requests.feed_text(context.arm, job.channel, payload);
         let before = line.out.len();
         line.client.write_text(text, &mut line.out);
-        line.frames.push_back((line.out.len() - before, Some(job.measured)));
-        self.press.count(job, sent_ns, desk.record);
+        line.frames.push_back((line.out.len() - before, Some(job)));
+        self.writer.count(job, sent_ns, context.record);
+        line.remember(job, sent_ns);
         if before == 0 {
             self.gathered.push(at as u32);
         }
         if self.lines[at].out.len() >= GATHER_MAX {
-            self.flush(at, desk);
+            self.flush(at, context);
         }
     }
 
-    /// Everything that came due has been told.
-    pub(super) fn flush_gathered(&mut self, desk: &mut Desk<'_>) {
+    /// Sends what was gathered, once everything that is due has been passed on.
+    pub(super) fn flush_gathered(&mut self, context: &mut PublisherContext<'_>) {
         while let Some(at) = self.gathered.pop() {
             let line = &self.lines[at as usize];
             if !line.full && !line.out.is_empty() {
-                self.flush(at as usize, desk);
+                self.flush(at as usize, context);
             }
         }
     }
 
-    fn flush(&mut self, at: usize, desk: &mut Desk<'_>) {
+    fn flush(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         let Some(link) = &mut line.link else { return };
         match link.write(&line.out) {
@@ -162,76 +182,94 @@ impl Feed {
                 line.out.clear();
                 line.frames.clear();
                 if line.full {
-                    line.full = false;
-                    self.watch(at, Interest::Read, desk);
+                    (line.full, line.held) = (false, false);
+                    self.watch(at, Interest::Read, context);
                 }
             }
             Ok(written) => {
                 line.took(written);
-                if !line.full {
-                    line.full = true;
-                    self.watch(at, Interest::Both, desk);
+                if !std::mem::replace(&mut line.full, true) || line.held {
+                    self.watch_full(at, context);
                 }
             }
-            Err(error) => self.lost(at, trouble::kind(&error), &error.to_string(), desk),
+            Err(error) => self.lost(at, trouble::kind(&error), &error.to_string(), context),
         }
     }
 
-    fn watch(&self, at: usize, interest: Interest, desk: &Desk<'_>) {
+    /// Watches a connection that took less than it was given. If its target does not read the answers, it
+    /// is not read either.
+    fn watch_full(&mut self, at: usize, context: &mut PublisherContext<'_>) {
+        let line = &mut self.lines[at];
+        let answers: usize =
+            line.frames.iter().filter(|(_, publication)| publication.is_none()).map(|(len, _)| len).sum();
+        let held = answers > ANSWERS_MAX;
+        context.record.counts.held_back += u64::from(held && !line.held);
+        line.held = held;
+        self.watch(at, if held { Interest::Write } else { Interest::Both }, context);
+    }
+
+    fn watch(&self, at: usize, interest: Interest, context: &PublisherContext<'_>) {
         let line = &self.lines[at];
         if let Some(link) = &line.link {
             // A failure shows at the next read or write.
-            let token = token::pack(Owner::Outlet, line.generation, at as u32);
-            let _ = desk.poller.modify(link.fd(), token, interest);
+            let token = token::pack(Owner::PoolConnection, line.generation, at as u32);
+            let _ = context.poller.modify(link.fd(), token, interest);
         }
     }
 
-    pub(super) fn handle_ready(&mut self, at: u32, generation: u32, ready: Ready, desk: &mut Desk<'_>) {
+    pub(super) fn handle_ready(
+        &mut self,
+        at: u32,
+        generation: u32,
+        ready: Ready,
+        context: &mut PublisherContext<'_>,
+    ) {
         let at = at as usize;
         let Some(line) = self.lines.get_mut(at).filter(|line| line.generation == generation) else { return };
         let Some(link) = &mut line.link else { return };
         if line.state == State::Connecting {
             match link.finish_connect() {
                 Ok(Connect::Done) => {}
-                Ok(Connect::Handshake(interest)) => return self.watch(at, interest, desk),
-                Err(error) => return self.lost(at, trouble::kind(&error), &error.to_string(), desk),
+                Ok(Connect::Handshake(interest)) => return self.watch(at, interest, context),
+                Err(error) => return self.lost(at, trouble::kind(&error), &error.to_string(), context),
             }
-            secure::count(link, &mut desk.record.counts);
+            secure::count(link, &mut context.record.counts);
             let early = link.has_early();
             line.state = State::Asked;
-            desk.requests.feed_request(desk.arm, &self.config, &mut line.client, &mut line.out);
+            context.requests.feed_request(context.arm, &self.config, &mut line.client, &mut line.out);
             line.frames.push_back((line.out.len(), None));
-            self.watch(at, Interest::Read, desk);
-            self.flush(at, desk);
+            self.watch(at, Interest::Read, context);
+            self.flush(at, context);
             if !early || self.lines[at].generation != generation {
                 return;
             }
-            self.read(at, desk);
-            return self.drain_waiting(at, desk);
+            self.read(at, context);
+            return self.drain_waiting(at, context);
         }
         if ready.writable && line.full {
-            self.flush(at, desk);
+            self.flush(at, context);
         }
         if ready.readable && self.lines[at].generation == generation {
-            self.read(at, desk);
+            self.read(at, context);
         }
-        self.drain_waiting(at, desk);
+        self.drain_waiting(at, context);
     }
 
-    fn read(&mut self, at: usize, desk: &mut Desk<'_>) {
+    fn read(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         let Some(link) = &mut line.link else { return };
         let carried = line.carry.len();
-        desk.buffer[..carried].copy_from_slice(&line.carry);
+        context.buffer[..carried].copy_from_slice(&line.carry);
         line.carry.clear();
-        let (length, ended) = match link.read(&mut desk.buffer[carried..]) {
+        let (length, ended) = match link.read(&mut context.buffer[carried..]) {
             Ok(Read::Bytes(n)) => (carried + n, false),
             Ok(Read::WouldBlock) => (carried, false),
             Ok(Read::End) => (carried, true),
-            Err(error) => return self.lost(at, trouble::kind(&error), &error.to_string(), desk),
+            Err(error) => return self.lost(at, trouble::kind(&error), &error.to_string(), context),
         };
-        let mut input = &mut desk.buffer[..length];
+        let mut input = &mut context.buffer[..length];
         let before = line.out.len();
+        let was_open = line.state == State::Open;
         let mut gone = ended.then(|| ("closed_early", "the connection was closed".to_owned()));
         let mut opened = false;
         loop {
@@ -246,7 +284,7 @@ impl Feed {
                 Ok(Some(Event::Closed { .. })) => {
                     gone = Some(("closed", "the feed was closed by its target".to_owned()));
                 }
-                // What a target sends to a feed is its own affair.
+                // Other messages of the target to a feed are ignored.
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(failure) => {
@@ -256,31 +294,36 @@ impl Feed {
             }
         }
         line.carry.extend_from_slice(input);
-        if opened && let Some(Over::WebSocket { after_open, .. }) = desk.arm.publish.as_ref().map(|p| &p.over)
+        if opened
+            && let Some(Over::WebSocket { after_open, .. }) = context.arm.publish.as_ref().map(|p| &p.over)
         {
             for template in after_open {
-                let text = desk.requests.feed_fill(desk.arm, template);
+                let text = context.requests.feed_fill(context.arm, template);
                 line.client.write_text(text, &mut line.out);
             }
         }
         if line.state == State::Open {
             line.give_up_ns = NEVER;
             line.failure = None;
+            if !was_open && std::mem::replace(&mut line.stood, true) {
+                context.record.counts.feed_reconnected += u64::from(self.writer.measures(Clock::now()));
+            }
         }
-        // Answers to pings among them.
+        // Answers to pings are among these bytes.
         if line.out.len() > before {
             line.frames.push_back((line.out.len() - before, None));
-            if !line.full {
-                self.flush(at, desk);
+            match line.full {
+                true => self.watch_full(at, context),
+                false => self.flush(at, context),
             }
         }
         if let Some((kind, what)) = gone {
-            self.lost(at, kind, &what, desk);
+            self.lost(at, kind, &what, context);
         }
     }
 
-    /// What waited goes out, as much as the socket takes.
-    fn drain_waiting(&mut self, at: usize, desk: &mut Desk<'_>) {
+    /// Sends the waiting publications, as many as the socket takes.
+    fn drain_waiting(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         loop {
             let line = &mut self.lines[at];
             if line.state != State::Open || line.full {
@@ -288,24 +331,30 @@ impl Feed {
             }
             let Some(job) = line.waiting.pop_front() else { break };
             self.waiting -= 1;
-            self.write(at, job, desk);
+            self.write(at, job, context);
         }
-        self.flush_gathered(desk);
+        self.flush_gathered(context);
     }
 
-    /// A connection is gone, or could not be made. What it had been given and had not written has
-    /// failed; what waits goes over the next.
-    fn lost(&mut self, at: usize, kind: &str, what: &str, desk: &mut Desk<'_>) {
+    /// A connection is gone, or could not be made. Publications that it was given and did not write have
+    /// failed. Publications that it wrote just before are in doubt. Waiting publications go over the next
+    /// connection.
+    fn lost(&mut self, at: usize, kind: &str, what: &str, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         let what = format!("feed: {what}");
-        note(desk.record, &what);
-        for measured in line.frames.drain(..).filter_map(|(_, publication)| publication) {
-            fail(desk.record, measured, kind, &what);
+        note(context.record, &what);
+        let unwritten = line.frames.iter().filter(|(_, publication)| publication.is_some()).count();
+        let written = line.recent.len().saturating_sub(unwritten);
+        for (_, job) in line.recent.drain(..).take(written).filter(|(_, job)| job.measured) {
+            job.not_taken(context.record, Sent::InDoubt);
+        }
+        for job in line.frames.drain(..).filter_map(|(_, publication)| publication) {
+            fail(context.record, job, kind, &what);
         }
         line.link = None;
         line.out.clear();
         line.carry.clear();
-        line.full = false;
+        (line.full, line.held) = (false, false);
         line.client.connection_lost();
         line.generation = (line.generation + 1) & token::GENERATIONS;
         line.give_up_ns = NEVER;
@@ -313,46 +362,45 @@ impl Feed {
         line.failure = Some((kind.to_owned(), what));
     }
 
-    fn connect(&mut self, at: usize, now_ns: Nanos, desk: &mut Desk<'_>) {
+    fn connect(&mut self, at: usize, now_ns: Nanos, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         line.generation = (line.generation + 1) & token::GENERATIONS;
-        let token = token::pack(Owner::Outlet, line.generation, at as u32);
-        // A feed is one client, which was here before.
+        let token = token::pack(Owner::PoolConnection, line.generation, at as u32);
+        // A feed counts as one client that has connected before.
         let made = self
-            .way
+            .route
             .connect(None, true)
-            .and_then(|link| desk.poller.add(link.fd(), token, Interest::Write).map(|()| link));
+            .and_then(|link| context.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
             Ok(link) => {
                 line.link = Some(link);
                 line.state = State::Connecting;
                 line.give_up_ns = now_ns + self.timeout_ns;
             }
-            Err(error) => self.lost(at, trouble::kind(&error), &error.to_string(), desk),
+            Err(error) => self.lost(at, trouble::kind(&error), &error.to_string(), context),
         }
     }
 
-    /// Connections are made and made again; who waits too long is given up.
-    pub(super) fn look_after(&mut self, now_ns: Nanos, desk: &mut Desk<'_>) {
+    /// Makes connections, also after a loss, and gives up what waits too long.
+    pub(super) fn look_after(&mut self, now_ns: Nanos, context: &mut PublisherContext<'_>) {
         for at in 0..self.lines.len() {
             let line = &mut self.lines[at];
             match line.state {
                 State::Down(again_ns) if again_ns <= now_ns && !self.stopped => {
-                    self.connect(at, now_ns, desk)
+                    self.connect(at, now_ns, context)
                 }
                 _ if line.give_up_ns <= now_ns => {
-                    self.lost(at, "timeout", "no answer to the upgrade in time", desk)
+                    self.lost(at, "timeout", "no answer to the upgrade in time", context)
                 }
                 _ => {}
             }
             let line = &mut self.lines[at];
-            while line.waiting.front().is_some_and(|job| job.due_ns + self.timeout_ns <= now_ns) {
-                let measured = line.waiting.pop_front().is_some_and(|job| job.measured);
+            let kind = line.failure.as_ref().map_or("timeout", |(kind, _)| kind);
+            let down = line.failure.as_ref().is_some_and(|(kind, _)| trouble::is_theirs(kind));
+            while let Some(job) = line.waiting.pop_front_if(|job| job.due_ns + self.timeout_ns <= now_ns) {
                 self.waiting -= 1;
-                let kind = line.failure.as_ref().map_or("timeout", |(kind, _)| kind);
-                let down = line.failure.as_ref().is_some_and(|(kind, _)| trouble::is_theirs(kind));
-                desk.record.counts.never_written(u64::from(measured), down);
-                *desk.record.publish_failed.entry(kind.to_owned()).or_default() += 1;
+                job.never_written(context.record, down);
+                context.record.publications_failed(kind, 1, job.measured);
             }
         }
     }
@@ -361,13 +409,22 @@ impl Feed {
         self.stopped = true;
         self.waiting = 0;
         for line in &mut self.lines {
-            record.counts.unpublished += line.waiting.drain(..).filter(|job| job.measured).count() as u64;
+            line.waiting.drain(..).for_each(|job| job.never_written(record, false));
         }
     }
 }
 
 impl Line {
-    /// So many bytes have left.
+    /// Remembers a publication that was put into bytes.
+    fn remember(&mut self, job: Job, sent_ns: Nanos) {
+        let old = |(then_ns, _): &(Nanos, Job)| *then_ns + DOUBT_NS < sent_ns;
+        while self.recent.len() >= DOUBT_MAX || self.recent.front().is_some_and(old) {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((sent_ns, job));
+    }
+
+    /// Removes bytes that were written.
     fn took(&mut self, written: usize) {
         self.out.drain(..written);
         let mut left = written;

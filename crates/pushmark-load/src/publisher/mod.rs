@@ -1,27 +1,29 @@
-//! Publishing from outside, on an open schedule: what is due goes out whatever became of what
-//! was due before it. By request over a pool (`post`), or over WebSockets that stay open (`feed`).
+//! Publishing from outside, as an open model: a due publication is sent whatever became of the earlier
+//! ones. It is sent by request over a pool (`post`), or over WebSockets that stay open (`feed`).
 //!
-//! The sum, for messages of 60 bytes. A request is some 230 bytes out and 180 back: a write, a
-//! wake-up, a read and a head to parse, 12 µs of a core. A text of a WebSocket is 85 bytes and has
-//! no answer: the stamp, the mask and its part of a write that it shares, below 1 µs. 10,000
-//! publications a second are an eighth of a core by request, and a hundredth over WebSockets.
+//! The cost, for messages of 60 bytes: a request is about 230 bytes out and 180 back. It takes a write, a
+//! wake-up, a read and a head to parse: 12 µs of a core. A WebSocket text is 85 bytes and has no answer.
+//! It takes the stamp, the mask and its share of a write: below 1 µs. 10,000 publications a second take
+//! an eighth of a core by request, and a hundredth over WebSockets.
 
 mod feed;
 mod post;
 
 use pushmark_model::content::draw_padding;
 use pushmark_model::plan::{ArmPlan, Over, PublisherPlan, Size};
-use pushmark_model::record::{Record, TROUBLES_MAX};
+use pushmark_model::record::{NotTaken, Record, Sent, TROUBLES_MAX};
 use pushmark_model::stamp::{STAMP_LEN, Stamp, write_payload};
 use pushmark_net::{Clock, Nanos, Poller, Ready};
 
 use crate::requests::Requests;
-use crate::secure::Way;
+use crate::secure::Route;
 use feed::Feed;
 use post::Pool;
 
-/// Most publications waiting for a connection; more are never sent.
+/// Most publications that wait for a connection. Further ones are never sent.
 const BACKLOG_MAX: usize = 65_536;
+/// Most publications that a record lists as not taken. Further ones are only counted.
+const NOT_TAKEN_MAX: usize = 65_536;
 
 /// A publication that is due.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +35,26 @@ pub(crate) struct Job {
     pub(crate) measured: bool,
 }
 
-/// What the publisher needs of its shard for a moment.
-pub(crate) struct Desk<'d> {
+impl Job {
+    /// Counts a publication that is never written: because the target cannot be reached (`no_target`), or
+    /// for a reason in the generator.
+    pub(crate) fn never_written(&self, record: &mut Record, no_target: bool) {
+        if self.measured {
+            record.counts.unpublished += 1;
+            record.counts.unreachable += u64::from(no_target);
+            self.not_taken(record, Sent::Never);
+        }
+    }
+
+    fn not_taken(&self, record: &mut Record, sent: Sent) {
+        if record.not_taken.len() < NOT_TAKEN_MAX {
+            record.not_taken.push(NotTaken { channel: self.channel, sequence: self.sequence, sent });
+        }
+    }
+}
+
+/// The parts of its shard that the publisher borrows for a call.
+pub(crate) struct PublisherContext<'d> {
     pub(crate) arm: &'d ArmPlan,
     pub(crate) poller: &'d Poller,
     pub(crate) requests: &'d mut Requests,
@@ -43,7 +63,7 @@ pub(crate) struct Desk<'d> {
     pub(crate) buffer: &'d mut [u8],
 }
 
-/// Who publishes.
+/// The publisher of a shard.
 #[derive(Debug)]
 pub(crate) enum Publisher {
     Post(Box<Pool>),
@@ -54,11 +74,11 @@ impl Publisher {
     pub(crate) fn new(
         arm: &ArmPlan,
         plan: &PublisherPlan,
-        way: Way,
+        route: Route,
         shards: u32,
         measure_ns: (Nanos, Nanos),
     ) -> Publisher {
-        let press = Press {
+        let writer = PayloadWriter {
             payload: vec![0; plan.size.max()],
             size: plan.size,
             nonce: arm.nonce,
@@ -68,53 +88,60 @@ impl Publisher {
         };
         match arm.publish.as_ref().map(|publish| &publish.over) {
             Some(over @ Over::WebSocket { .. }) => {
-                Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, way, shards, press)))
+                Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, route, shards, writer)))
             }
-            _ => Publisher::Post(Box::new(Pool::new(arm, plan, way, shards, press))),
+            _ => Publisher::Post(Box::new(Pool::new(arm, plan, route, shards, writer))),
         }
     }
 
-    /// The measure phase has other bounds.
+    /// Changes the bounds of the measure phase.
     pub(crate) fn measures(&mut self, measure_ns: (Nanos, Nanos)) {
         match self {
-            Publisher::Post(pool) => pool.press.measure_ns = measure_ns,
-            Publisher::Feed(feed) => feed.press.measure_ns = measure_ns,
+            Publisher::Post(pool) => pool.writer.measure_ns = measure_ns,
+            Publisher::Feed(feed) => feed.writer.measure_ns = measure_ns,
         }
     }
 
-    /// A publication is due. [`Publisher::flush`] follows once all that is due has been told.
-    pub(crate) fn publish(&mut self, job: Job, desk: &mut Desk<'_>) {
+    /// Publishes what is due. The caller calls [`Publisher::flush`] after the last of the due
+    /// publications.
+    pub(crate) fn publish(&mut self, job: Job, context: &mut PublisherContext<'_>) {
         match self {
-            Publisher::Post(pool) => pool.publish(job, desk),
-            Publisher::Feed(feed) => feed.publish(job, desk),
+            Publisher::Post(pool) => pool.publish(job, context),
+            Publisher::Feed(feed) => feed.publish(job, context),
         }
     }
 
-    /// What was gathered goes out.
-    pub(crate) fn flush(&mut self, desk: &mut Desk<'_>) {
+    /// Sends what was gathered.
+    pub(crate) fn flush(&mut self, context: &mut PublisherContext<'_>) {
         match self {
             Publisher::Post(_) => {}
-            Publisher::Feed(feed) => feed.flush_gathered(desk),
+            Publisher::Feed(feed) => feed.flush_gathered(context),
         }
     }
 
-    /// The poller says that a connection of ours can do something.
-    pub(crate) fn handle_ready(&mut self, at: u32, generation: u32, ready: Ready, desk: &mut Desk<'_>) {
+    /// The poller reports that a connection of the publisher is ready.
+    pub(crate) fn handle_ready(
+        &mut self,
+        at: u32,
+        generation: u32,
+        ready: Ready,
+        context: &mut PublisherContext<'_>,
+    ) {
         match self {
-            Publisher::Post(pool) => pool.handle_ready(at, generation, ready, desk),
-            Publisher::Feed(feed) => feed.handle_ready(at, generation, ready, desk),
+            Publisher::Post(pool) => pool.handle_ready(at, generation, ready, context),
+            Publisher::Feed(feed) => feed.handle_ready(at, generation, ready, context),
         }
     }
 
-    /// Ends what takes too long. To be called now and then.
-    pub(crate) fn give_up(&mut self, now_ns: Nanos, desk: &mut Desk<'_>) {
+    /// Ends what takes too long. To be called regularly.
+    pub(crate) fn give_up(&mut self, now_ns: Nanos, context: &mut PublisherContext<'_>) {
         match self {
-            Publisher::Post(pool) => pool.give_up(now_ns, desk),
-            Publisher::Feed(feed) => feed.look_after(now_ns, desk),
+            Publisher::Post(pool) => pool.give_up(now_ns, context),
+            Publisher::Feed(feed) => feed.look_after(now_ns, context),
         }
     }
 
-    /// Nothing more is sent: what waits was never published.
+    /// Stops sending. Publications that wait are never published.
     pub(crate) fn stop(&mut self, record: &mut Record) {
         match self {
             Publisher::Post(pool) => pool.stop(record),
@@ -125,7 +152,7 @@ impl Publisher {
 
 /// Makes payloads, in one buffer.
 #[derive(Debug)]
-struct Press {
+struct PayloadWriter {
     payload: Vec<u8>,
     size: Size,
     nonce: u32,
@@ -134,8 +161,8 @@ struct Press {
     measure_ns: (Nanos, Nanos),
 }
 
-impl Press {
-    /// The payload of a publication, stamped now.
+impl PayloadWriter {
+    /// Returns the payload of a publication, stamped now, and the instant of the stamp.
     fn stamp(&mut self, job: Job) -> (Nanos, &[u8]) {
         let size = self.size.of(self.seed, job.channel, job.sequence);
         let sent_ns = Clock::now();
@@ -162,19 +189,28 @@ impl Press {
             record.counts.published += 1;
             record.times.publish_lag.record_ns(job.due_ns, sent_ns);
         }
+        record.counts.sent_in_measure += u64::from(self.measures(sent_ns));
+    }
+
+    /// Whether an instant lies in the measure phase.
+    fn measures(&self, at_ns: Nanos) -> bool {
         let (from_ns, to_ns) = self.measure_ns;
-        record.counts.sent_in_measure += u64::from((from_ns..to_ns).contains(&sent_ns));
+        (from_ns..to_ns).contains(&at_ns)
     }
 }
 
-/// A publication was sent, and the target did not take it.
-fn fail(record: &mut Record, measured: bool, kind: &str, what: &str) {
-    record.counts.publish_failed += u64::from(measured);
-    *record.publish_failed.entry(kind.to_owned()).or_default() += 1;
+/// Counts a publication that was sent and that the target did not take.
+fn fail(record: &mut Record, job: Job, kind: &str, what: &str) {
+    if job.measured {
+        record.counts.publish_failed += 1;
+        job.not_taken(record, Sent::InVain);
+    }
+    record.publications_failed(kind, 1, job.measured);
     note(record, what);
 }
 
 fn note(record: &mut Record, what: &str) {
+    record.words.refusal.get_or_insert_with(|| what.to_owned());
     if record.troubles.len() < TROUBLES_MAX {
         record.troubles.push(what.to_owned());
     }

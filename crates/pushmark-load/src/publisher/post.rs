@@ -1,8 +1,13 @@
 //! Publications by request, over a pool of connections.
 //!
-//! A due publication takes its channel's connection if that is idle, else any idle one, else a
-//! new one up to the bound: an unanswered publication never delays the next while the pool has
-//! room. Beyond it publications queue, and the queue is the publisher's lag, counted.
+//! A due publication takes the connection that its channel used last if that is idle, else any idle one,
+//! else a new one up to the bound. So an unanswered publication does not delay the next while the pool
+//! has room. Beyond the bound publications queue. They are counted, and their wait is publisher lag.
+//!
+//! A request is written once. A POST is not idempotent (RFC 9110 9.2.2): if the connection ends without
+//! an answer, the target may have published it, so the publication has failed. A publication is sent over
+//! another connection only if no byte of it was taken. A kept-alive connection that has ended, or on
+//! which the target has sent something without a request, is not used again.
 
 use std::collections::VecDeque;
 
@@ -11,75 +16,92 @@ use pushmark_model::record::Record;
 use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Exchange, ExchangeEvent};
 
-use super::{BACKLOG_MAX, Desk, Job, Press, fail, note};
+/// Most publications that a connection takes up and loses at once before others have their turn. If no
+/// target listens, each of them costs a connect.
+const LOST_MAX: usize = 64;
+
+use super::{BACKLOG_MAX, Job, PayloadWriter, PublisherContext, fail, note};
 use crate::conn::NEVER;
-use crate::secure::{self, Way};
+use crate::secure::{self, Route};
 use crate::token::{self, Owner};
+use crate::trouble;
 
 #[derive(Debug)]
-struct Outlet {
+struct PoolConnection {
     link: Option<Link>,
     exchange: Exchange,
     carry: Vec<u8>,
     out: Vec<u8>,
     generation: u32,
     job: Option<Job>,
-    /// 0: not yet written.
+    /// When its request was stamped.
     sent_ns: Nanos,
+    /// A byte of the request was taken: the target may act on it.
+    sent: bool,
     give_up_ns: Nanos,
     connected: bool,
-    status: u16,
-    /// The last answer came on this connection: an immediate close may be the keep-alive's end.
+    /// The first bytes of a refusal; absent if the answer accepts or has not arrived.
+    said: Option<Vec<u8>>,
+    /// An earlier request on this connection was answered.
     reused: bool,
 }
 
 /// The pool.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    outlets: Vec<Outlet>,
-    outlets_max: usize,
+    connections: Vec<PoolConnection>,
+    connections_max: usize,
     /// The connection each channel used last.
     home: Vec<u32>,
     backlog: VecDeque<Job>,
-    way: Way,
+    route: Route,
     timeout_ns: Nanos,
-    pub(super) press: Press,
+    pub(super) writer: PayloadWriter,
 }
 
 impl Pool {
-    pub(super) fn new(arm: &ArmPlan, plan: &PublisherPlan, way: Way, shards: u32, press: Press) -> Pool {
+    pub(super) fn new(
+        arm: &ArmPlan,
+        plan: &PublisherPlan,
+        route: Route,
+        shards: u32,
+        writer: PayloadWriter,
+    ) -> Pool {
         Pool {
-            outlets: Vec::new(),
-            // The pool is the arm's: each shard has its part, and at least one.
-            outlets_max: (plan.connections / shards).max(1) as usize,
+            connections: Vec::new(),
+            // The plan gives the pool of the arm. Each shard has its part, at least one connection.
+            connections_max: (plan.connections / shards).max(1) as usize,
             home: vec![u32::MAX; arm.subscriptions.channels as usize],
             backlog: VecDeque::new(),
-            way,
+            route,
             timeout_ns: plan.timeout_ns,
-            press,
+            writer,
         }
     }
 
-    /// A publication is due.
-    pub(super) fn publish(&mut self, job: Job, desk: &mut Desk<'_>) {
-        // Those that wait go first: order on a channel is kept.
+    /// Sends a due publication, or queues it.
+    pub(super) fn publish(&mut self, job: Job, context: &mut PublisherContext<'_>) {
+        // Waiting publications go first, so that the order on a channel is kept.
+        let idle = |o: &PoolConnection| o.job.is_none();
         if !self.backlog.is_empty() {
-            self.queue(job, desk.record);
+            self.queue(job, context.record);
+            if let Some(at) = self.connections.iter().position(idle) {
+                self.next(at, context);
+            }
             return;
         }
         let home = self.home[job.channel as usize] as usize;
-        let idle = |o: &Outlet| o.job.is_none();
-        let chosen = match self.outlets.get(home) {
-            Some(outlet) if idle(outlet) => Some(home),
-            _ => self.outlets.iter().position(idle),
+        let chosen = match self.connections.get(home) {
+            Some(connection) if idle(connection) => Some(home),
+            _ => self.connections.iter().position(idle),
         };
         match chosen {
-            Some(at) => self.start(at, job, desk),
-            None if self.outlets.len() < self.outlets_max => {
-                self.outlets.push(Outlet::new());
-                self.start(self.outlets.len() - 1, job, desk);
+            Some(at) => self.start(at, job, context),
+            None if self.connections.len() < self.connections_max => {
+                self.connections.push(PoolConnection::new());
+                self.start(self.connections.len() - 1, job, context);
             }
-            None => self.queue(job, desk.record),
+            None => self.queue(job, context.record),
         }
     }
 
@@ -88,121 +110,143 @@ impl Pool {
             record.counts.pool_exhausted += 1;
         }
         if self.backlog.len() >= BACKLOG_MAX {
-            record.counts.unpublished += u64::from(job.measured);
+            job.never_written(record, false);
         } else {
             self.backlog.push_back(job);
         }
     }
 
-    fn start(&mut self, at: usize, job: Job, desk: &mut Desk<'_>) {
+    fn start(&mut self, at: usize, job: Job, context: &mut PublisherContext<'_>) {
         self.home[job.channel as usize] = at as u32;
-        let outlet = &mut self.outlets[at];
-        outlet.job = Some(job);
-        outlet.sent_ns = 0;
-        if outlet.link.is_some() && outlet.connected {
-            self.write(at, desk);
-        } else if outlet.link.is_none() {
-            self.connect(at, desk);
+        let connection = &mut self.connections[at];
+        connection.job = Some(job);
+        connection.sent = false;
+        if connection.reused && connection.link.as_ref().is_some_and(|link| !link.is_quiet()) {
+            connection.forget_link();
+        }
+        match connection.link {
+            Some(_) if connection.connected => self.write(at, context),
+            Some(_) => {}
+            None => self.connect(at, context),
         }
     }
 
-    fn connect(&mut self, at: usize, desk: &mut Desk<'_>) {
-        let outlet = &mut self.outlets[at];
-        outlet.generation = (outlet.generation + 1) & token::GENERATIONS;
-        outlet.give_up_ns = Clock::now() + self.timeout_ns;
-        let token = token::pack(Owner::Outlet, outlet.generation, at as u32);
-        // The pool is one client, which was here before.
+    fn connect(&mut self, at: usize, context: &mut PublisherContext<'_>) {
+        let connection = &mut self.connections[at];
+        connection.generation = (connection.generation + 1) & token::GENERATIONS;
+        connection.give_up_ns = Clock::now() + self.timeout_ns;
+        let token = token::pack(Owner::PoolConnection, connection.generation, at as u32);
+        // The pool counts as one client that has connected before.
         let made = self
-            .way
+            .route
             .connect(None, true)
-            .and_then(|link| desk.poller.add(link.fd(), token, Interest::Write).map(|()| link));
+            .and_then(|link| context.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
-            Ok(link) => outlet.link = Some(link),
-            Err(error) => self.failed(at, crate::trouble::kind(&error), &error.to_string(), desk),
+            Ok(link) => connection.link = Some(link),
+            Err(error) => self.failed(at, crate::trouble::kind(&error), &error.to_string(), context),
         }
     }
 
-    /// Writes the publication of an idle, connected outlet. `sent` is taken just before.
-    fn write(&mut self, at: usize, desk: &mut Desk<'_>) {
-        let outlet = &mut self.outlets[at];
-        let Some(job) = outlet.job else { return };
-        let (sent_ns, payload) = self.press.stamp(job);
-        outlet.status = 0;
-        outlet.out.clear();
-        desk.requests.publish(desk.arm, &mut outlet.exchange, job.channel, payload, &mut outlet.out);
-        if outlet.sent_ns == 0 {
-            self.press.count(job, sent_ns, desk.record);
-        }
-        outlet.sent_ns = sent_ns;
-        outlet.give_up_ns = sent_ns + self.timeout_ns;
-        self.flush(at, desk);
+    /// Writes the publication of an idle, connected connection. It is stamped just before.
+    fn write(&mut self, at: usize, context: &mut PublisherContext<'_>) {
+        let connection = &mut self.connections[at];
+        let Some(job) = connection.job else { return };
+        let (sent_ns, payload) = self.writer.stamp(job);
+        connection.out.clear();
+        context.requests.publish(
+            context.arm,
+            &mut connection.exchange,
+            job.channel,
+            payload,
+            &mut connection.out,
+        );
+        connection.sent_ns = sent_ns;
+        connection.give_up_ns = sent_ns + self.timeout_ns;
+        self.flush(at, context);
     }
 
-    fn flush(&mut self, at: usize, desk: &mut Desk<'_>) {
-        let outlet = &mut self.outlets[at];
-        let Some(link) = &mut outlet.link else { return };
-        match link.write(&outlet.out) {
+    fn flush(&mut self, at: usize, context: &mut PublisherContext<'_>) {
+        let connection = &mut self.connections[at];
+        let Some(link) = &mut connection.link else { return };
+        match link.write(&connection.out) {
             Ok(written) => {
-                let blocked = written < outlet.out.len();
-                outlet.out.drain(..written);
-                let token = token::pack(Owner::Outlet, outlet.generation, at as u32);
+                if let (Some(job), false, 1..) = (connection.job, connection.sent, written) {
+                    connection.sent = true;
+                    self.writer.count(job, connection.sent_ns, context.record);
+                }
+                let blocked = written < connection.out.len();
+                connection.out.drain(..written);
+                let token = token::pack(Owner::PoolConnection, connection.generation, at as u32);
                 if blocked {
                     // A failure here shows at the next write.
-                    let _ = desk.poller.modify(link.fd(), token, Interest::Both);
+                    let _ = context.poller.modify(link.fd(), token, Interest::Both);
                 }
             }
-            Err(error) => self.lost(at, crate::trouble::kind(&error), &error.to_string(), desk),
+            Err(error) => self.lost(at, crate::trouble::kind(&error), &error.to_string(), context),
         }
     }
 
-    /// The poller says that an outlet's socket can do something.
-    pub(super) fn handle_ready(&mut self, at: u32, generation: u32, ready: Ready, desk: &mut Desk<'_>) {
+    /// The poller reports that a connection's socket is ready.
+    pub(super) fn handle_ready(
+        &mut self,
+        at: u32,
+        generation: u32,
+        ready: Ready,
+        context: &mut PublisherContext<'_>,
+    ) {
+        self.goes_on(at, generation, ready, context);
+        self.next(at as usize, context);
+    }
+
+    fn goes_on(&mut self, at: u32, generation: u32, ready: Ready, context: &mut PublisherContext<'_>) {
         let at = at as usize;
-        let Some(outlet) = self.outlets.get_mut(at).filter(|o| o.generation == generation) else { return };
-        let Some(link) = &mut outlet.link else { return };
-        let token = token::pack(Owner::Outlet, generation, at as u32);
-        if !outlet.connected {
+        let Some(connection) = self.connections.get_mut(at).filter(|o| o.generation == generation) else {
+            return;
+        };
+        let Some(link) = &mut connection.link else { return };
+        let token = token::pack(Owner::PoolConnection, generation, at as u32);
+        if !connection.connected {
             match link.finish_connect() {
                 Ok(Connect::Done) => {}
                 Ok(Connect::Handshake(interest)) => {
-                    let _ = desk.poller.modify(link.fd(), token, interest);
+                    let _ = context.poller.modify(link.fd(), token, interest);
                     return;
                 }
                 Err(error) => {
-                    outlet.link = None;
-                    self.failed(at, crate::trouble::kind(&error), &error.to_string(), desk);
+                    connection.link = None;
+                    self.failed(at, crate::trouble::kind(&error), &error.to_string(), context);
                     return;
                 }
             }
-            outlet.connected = true;
-            secure::count(link, &mut desk.record.counts);
+            connection.connected = true;
+            secure::count(link, &mut context.record.counts);
             let early = link.has_early();
-            let _ = desk.poller.modify(link.fd(), token, Interest::Read);
-            self.write(at, desk);
-            if early && self.outlets[at].generation == generation {
-                self.readable(at, desk);
+            let _ = context.poller.modify(link.fd(), token, Interest::Read);
+            self.write(at, context);
+            if early && self.connections[at].generation == generation {
+                self.readable(at, context);
             }
             return;
         }
-        if ready.writable && !outlet.out.is_empty() {
-            self.flush(at, desk);
-            let outlet = &mut self.outlets[at];
-            if let (true, Some(link)) = (outlet.out.is_empty(), &outlet.link) {
-                let _ = desk.poller.modify(link.fd(), token, Interest::Read);
+        if ready.writable && !connection.out.is_empty() {
+            self.flush(at, context);
+            let connection = &mut self.connections[at];
+            if let (true, Some(link)) = (connection.out.is_empty(), &connection.link) {
+                let _ = context.poller.modify(link.fd(), token, Interest::Read);
             }
         }
         if ready.readable {
-            self.readable(at, desk);
+            self.readable(at, context);
         }
     }
 
-    fn readable(&mut self, at: usize, desk: &mut Desk<'_>) {
-        let outlet = &mut self.outlets[at];
-        let Some(link) = &mut outlet.link else { return };
-        let carried = outlet.carry.len();
-        desk.buffer[..carried].copy_from_slice(&outlet.carry);
-        outlet.carry = Vec::new();
-        let read = link.read(&mut desk.buffer[carried..]);
+    fn readable(&mut self, at: usize, context: &mut PublisherContext<'_>) {
+        let connection = &mut self.connections[at];
+        let Some(link) = &mut connection.link else { return };
+        let carried = connection.carry.len();
+        context.buffer[..carried].copy_from_slice(&connection.carry);
+        connection.carry = Vec::new();
+        let read = link.read(&mut context.buffer[carried..]);
         let now_ns = Clock::now();
         let mut ended = false;
         let length = match read {
@@ -212,104 +256,111 @@ impl Pool {
                 ended = true;
                 carried
             }
-            Err(error) => return self.lost(at, crate::trouble::kind(&error), &error.to_string(), desk),
+            Err(error) => return self.lost(at, crate::trouble::kind(&error), &error.to_string(), context),
         };
-        let mut input = &mut desk.buffer[..length];
+        let mut input = &mut context.buffer[..length];
         loop {
-            let event = match outlet.exchange.handle_input(&mut input) {
-                Ok(None) if ended => outlet.exchange.handle_eof(),
+            let event = match connection.exchange.handle_input(&mut input) {
+                Ok(None) if ended => connection.exchange.handle_eof(),
                 event => event,
             };
             match event {
-                Ok(Some(ExchangeEvent::Head(head))) => outlet.status = head.status,
-                Ok(Some(ExchangeEvent::Data(_))) => {}
+                Ok(Some(ExchangeEvent::Head(head))) => {
+                    connection.said = (!(200..300).contains(&head.status)).then(Vec::new);
+                }
+                Ok(Some(ExchangeEvent::Data(data))) => {
+                    if let Some(said) = &mut connection.said {
+                        let room = trouble::SHOWN_MAX - said.len();
+                        said.extend_from_slice(&data[..data.len().min(room)]);
+                    }
+                }
                 Ok(Some(ExchangeEvent::End { status })) => {
-                    let Some(job) = outlet.job.take() else { continue };
-                    outlet.give_up_ns = NEVER;
-                    outlet.reused = true;
+                    let Some(job) = connection.job.take() else { continue };
+                    connection.give_up_ns = NEVER;
+                    connection.reused = true;
+                    let said = connection.said.take().unwrap_or_default();
                     if (200..300).contains(&status) {
+                        context.record.counts.accepted_all += 1;
                         if job.measured {
-                            desk.record.times.publish_accept.record_ns(outlet.sent_ns, now_ns);
+                            context.record.times.publish_accept.record_ns(connection.sent_ns, now_ns);
                         }
                     } else {
-                        fail(
-                            desk.record,
-                            job.measured,
-                            status_kind(status),
-                            &format!("publication answered with status {status}"),
-                        );
+                        let shown = trouble::shown(&said);
+                        let what = format!("publication answered with status {status}: {shown}");
+                        fail(context.record, job, status_kind(status), &what);
                     }
                 }
                 Ok(None) => break,
-                Err(failure) => return self.lost(at, failure.kind(), &failure.to_string(), desk),
+                Err(failure) => return self.lost(at, failure.kind(), &failure.to_string(), context),
             }
         }
-        outlet.carry = input.to_vec();
-        if ended || (outlet.job.is_none() && !outlet.exchange.reusable()) {
-            self.lost(at, "closed_early", "the connection was closed", desk);
-        } else if self.outlets[at].job.is_none() {
-            self.next(at, desk);
+        connection.carry = input.to_vec();
+        if ended || (connection.job.is_none() && !connection.exchange.reusable()) {
+            self.lost(at, "closed_early", "the connection was closed", context);
         }
     }
 
-    /// An outlet is idle: the publication that waits longest takes it.
-    fn next(&mut self, at: usize, desk: &mut Desk<'_>) {
-        if let Some(job) = self.backlog.pop_front() {
-            self.start(at, job, desk);
+    /// If a connection is idle, it takes the publication that has waited longest, and the next one if that
+    /// was lost at once.
+    fn next(&mut self, at: usize, context: &mut PublisherContext<'_>) {
+        for _ in 0..LOST_MAX {
+            if self.connections.get(at).is_none_or(|connection| connection.job.is_some()) {
+                return;
+            }
+            let Some(job) = self.backlog.pop_front() else { return };
+            self.start(at, job, context);
         }
     }
 
-    /// An outlet's connection is gone.
-    fn lost(&mut self, at: usize, kind: &str, what: &str, desk: &mut Desk<'_>) {
-        let outlet = &mut self.outlets[at];
-        let (was_idle_before, untouched) = (outlet.reused, outlet.status == 0);
-        outlet.forget_link();
-        if outlet.job.is_none() {
-            return self.next(at, desk);
+    /// a connection's connection is gone. Waiting publications are not taken up here: if no target listens,
+    /// each loss would be nested in the loss before it, thousands deep.
+    fn lost(&mut self, at: usize, kind: &str, what: &str, context: &mut PublisherContext<'_>) {
+        let connection = &mut self.connections[at];
+        let was_reused = connection.reused;
+        connection.forget_link();
+        if connection.job.is_none() {
+            return;
         }
-        if was_idle_before && untouched {
-            // The keep-alive ended as we wrote: once more, on a new connection.
-            outlet.reused = false;
-            return self.connect(at, desk);
+        if was_reused && !connection.sent {
+            // The kept-alive connection ended before the request began: the request goes over a new one.
+            return self.connect(at, context);
         }
-        self.failed(at, kind, what, desk);
+        self.failed(at, kind, what, context);
     }
 
-    fn failed(&mut self, at: usize, kind: &str, what: &str, desk: &mut Desk<'_>) {
-        let outlet = &mut self.outlets[at];
-        outlet.forget_link();
-        if let Some(job) = outlet.job.take() {
-            if outlet.sent_ns == 0 {
-                desk.record.counts.never_written(u64::from(job.measured), crate::trouble::is_theirs(kind));
-                note(desk.record, &format!("publication not sent: {what}"));
-                *desk.record.publish_failed.entry(kind.to_owned()).or_default() += 1;
+    fn failed(&mut self, at: usize, kind: &str, what: &str, context: &mut PublisherContext<'_>) {
+        let connection = &mut self.connections[at];
+        connection.forget_link();
+        if let Some(job) = connection.job.take() {
+            if !connection.sent {
+                job.never_written(context.record, crate::trouble::is_theirs(kind));
+                note(context.record, &format!("publication not sent: {what}"));
+                context.record.publications_failed(kind, 1, job.measured);
             } else {
-                fail(desk.record, job.measured, kind, what);
-            }
-        }
-        self.next(at, desk);
-    }
-
-    /// Ends what takes too long. To be called now and then.
-    pub(super) fn give_up(&mut self, now_ns: Nanos, desk: &mut Desk<'_>) {
-        for at in 0..self.outlets.len() {
-            if self.outlets[at].give_up_ns <= now_ns && self.outlets[at].job.is_some() {
-                self.failed(at, "timeout", "no answer to a publication in time", desk);
+                fail(context.record, job, kind, what);
             }
         }
     }
 
-    /// Nothing more is sent: what waits was never published.
+    /// Ends what takes too long. To be called regularly.
+    pub(super) fn give_up(&mut self, now_ns: Nanos, context: &mut PublisherContext<'_>) {
+        for at in 0..self.connections.len() {
+            if self.connections[at].give_up_ns <= now_ns && self.connections[at].job.is_some() {
+                self.failed(at, "timeout", "no answer to a publication in time", context);
+            }
+            self.next(at, context);
+        }
+    }
+
+    /// Stops sending. Publications that wait are never published.
     pub(super) fn stop(&mut self, record: &mut Record) {
-        for job in self.backlog.drain(..) {
-            record.counts.unpublished += u64::from(job.measured);
-        }
+        self.backlog.drain(..).for_each(|job| job.never_written(record, false));
     }
 }
 
-impl Outlet {
-    fn new() -> Outlet {
-        Outlet {
+impl PoolConnection {
+    fn new() -> PoolConnection {
+        PoolConnection {
             link: None,
             exchange: Exchange::default(),
             carry: Vec::new(),
@@ -317,9 +368,10 @@ impl Outlet {
             generation: 0,
             job: None,
             sent_ns: 0,
+            sent: false,
             give_up_ns: NEVER,
             connected: false,
-            status: 0,
+            said: None,
             reused: false,
         }
     }
@@ -331,7 +383,8 @@ impl Outlet {
         self.out = Vec::new();
         self.connected = false;
         self.give_up_ns = NEVER;
-        self.status = 0;
+        self.reused = false;
+        self.said = None;
         self.generation = (self.generation + 1) & token::GENERATIONS;
     }
 }
@@ -344,3 +397,7 @@ fn status_kind(status: u16) -> &'static str {
         _ => "status_4xx",
     }
 }
+
+#[cfg(test)]
+#[path = "post_tests.rs"]
+mod tests;

@@ -1,21 +1,21 @@
-//! Which way a metric is good: what a comparison needs before it can call a difference worse.
-//! Times, memory and traffic are better low; of counts, shares and rates it is said by name.
+//! Whether lower or higher values of a metric are better. A comparison needs this to call a difference
+//! worse. Lower is better for times, memory and traffic; counts, shares and rates are listed by name.
 
 use super::Unit;
 
-/// Which way is good.
+/// Whether lower or higher is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Less is better.
+    /// Lower is better.
     Lower,
-    /// More is better.
+    /// Higher is better.
     Higher,
-    /// It describes what was asked or how it was done: neither way is good.
+    /// The metric describes the request or the procedure: neither is better.
     Neither,
 }
 
 impl Better {
-    /// The word in tables.
+    /// Returns the word in tables.
     pub fn name(self) -> &'static str {
         match self {
             Better::Lower => "lower",
@@ -24,7 +24,7 @@ impl Better {
         }
     }
 
-    /// Of a metric by its name and unit.
+    /// Returns the direction for a metric's name and unit.
     pub(super) fn of(name: &str, unit: Unit) -> Better {
         let low_by_unit = matches!(unit, Unit::Micros | Unit::Bytes);
         match () {
@@ -42,6 +42,7 @@ const HIGHER: &[&str] = &[
     "delivery.of_intended",
     "delivery.of_expected",
     "received.unique_per_client",
+    "delivery.clients.heard_all",
     "connections.opened",
     "flood.connected_max",
     "flood.counted_max",
@@ -67,14 +68,21 @@ const LOWER: &[&str] = &[
     "delivery.beyond_window",
     "delivery.foreign",
     "delivery.unstamped",
+    "delivery.forgotten",
+    "delivery.clients.heard_some",
+    "delivery.clients.heard_none",
+    "delivery.clients.missing_max",
+    "long_poll.early",
     "hybrid.pull.superseded",
     "ingest.server_cpu_cores",
     "delivery.backlog_per_s",
     "connect.failed",
+    "connections.assumed_silent",
     "connections.lost",
     "connections.reconnected",
     "published.failed",
     "published.unreachable",
+    "published.reconnected",
     "published.pool_exhausted",
     "poll.redundant",
     "poll.redundant_share",
@@ -86,13 +94,15 @@ const LOWER: &[&str] = &[
     "server.threads_max",
     "generator.busiest_core",
     "generator.steal",
+    "foreign.cpu",
     "wire.segments_in",
     "wire.segments_out",
     "wire.retransmits",
+    "wire.listener_drops",
     "wire.listen_overflows",
 ];
 
-/// Times and bytes that say what a target chose to do.
+/// Times and bytes that describe the target's choices.
 const DESCRIBES: &[&str] =
     &["observed.gap", "observed.payload_bytes", "bayeux.hold_advised", "poll.interval_mean"];
 

@@ -5,37 +5,37 @@ use serde::{Deserialize, Serialize};
 /// Lengths of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// The crowd arrives.
+    /// The crowd connects.
     pub ramp_ns: u64,
     /// Nothing is published.
     pub settle_ns: u64,
-    /// Published, not counted.
+    /// Publications are sent but not counted.
     pub warmup_ns: u64,
-    /// Counted.
+    /// Publications are counted.
     pub measure_ns: u64,
-    /// Nothing new is due; late ones may arrive.
+    /// Nothing new is due; late deliveries may arrive.
     pub drain_ns: u64,
 }
 
 impl Phases {
-    /// When publishing starts.
+    /// Returns when publishing starts.
     pub fn warmup_start_ns(&self) -> u64 {
         self.ramp_ns + self.settle_ns
     }
-    /// When counting starts.
+    /// Returns when counting starts.
     pub fn measure_start_ns(&self) -> u64 {
         self.warmup_start_ns() + self.warmup_ns
     }
-    /// When publishing ends.
+    /// Returns when publishing ends.
     pub fn measure_end_ns(&self) -> u64 {
         self.measure_start_ns() + self.measure_ns
     }
-    /// When the arm ends.
+    /// Returns when the arm ends.
     pub fn end_ns(&self) -> u64 {
         self.measure_end_ns() + self.drain_ns
     }
-    /// Gives the measure phase other bounds, as a [`Steer`](crate::steer::Steer) demands: warm-up
-    /// lasts until it begins, and drain as long as before.
+    /// Changes the bounds of the measure phase, as ordered by a [`Steer`](crate::steer::Steer): warm-up ends
+    /// when measure begins, and drain keeps its length.
     pub fn measure(&mut self, from_ns: u64, until_ns: u64) {
         self.warmup_ns = from_ns.saturating_sub(self.warmup_start_ns());
         self.measure_ns = until_ns.saturating_sub(from_ns);

@@ -1,4 +1,4 @@
-//! What is published, by whom, and where it goes.
+//! What is published, by whom, and where it is sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use crate::draw::{Draw, Purpose};
 use crate::schedule::Arrivals;
 use crate::template::Template;
 
-/// Where publications go.
+/// Where publications are sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Publish {
     /// Request method.
     pub method: String,
     /// Host as written.
     pub host: String,
-    /// Port; absent: the started server's.
+    /// Port; absent: the port of the started server.
     pub port: Option<u16>,
-    /// https.
+    /// Whether the URL is https (or wss).
     pub tls: bool,
     /// Path and query.
     pub path: Template,
@@ -23,25 +23,25 @@ pub struct Publish {
     pub headers: Vec<(String, Template)>,
     /// Body, or WebSocket text, with `{message}`.
     pub body: Template,
-    /// What they go over.
+    /// The kind of connection.
     #[serde(default)]
     pub over: Over,
 }
 
-/// What publications from outside go over.
+/// The kind of connection that external publications use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// A request each, over a pool of connections.
+    /// One request per publication, over a pool of connections.
     #[default]
     Post,
-    /// Persistent WebSockets, a text message each.
+    /// Persistent WebSockets, one text message per publication.
     WebSocket {
         /// Subprotocol to offer; empty: none.
         subprotocol: String,
         /// Messages sent after open.
         after_open: Vec<Template>,
-        /// Text that says that the feed may begin; absent: the 101.
+        /// Text with which the target says that the feed may begin; absent: the 101 response.
         ready: Option<String>,
     },
 }
@@ -51,24 +51,25 @@ pub enum Over {
 pub struct PublisherPlan {
     /// Who publishes.
     pub mode: Mode,
-    /// Mean gap of one channel's publications, ns.
+    /// Mean gap between publications of one channel, ns.
     pub interval_ns: f64,
     /// Constant or Poisson.
     pub arrivals: Arrivals,
     /// Channels start together instead of at seeded phases.
     pub aligned: bool,
-    /// Publisher connections (external): the most of a pool, or exactly so many WebSockets.
+    /// Publisher connections (external mode): the largest size of the pool, or the exact number of
+    /// WebSockets.
     pub connections: u32,
     /// Payload sizes.
     pub size: Size,
     /// Padding is drawn for each publication and compared on receipt.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub check: bool,
-    /// Publications a channel; absent: until measure ends.
+    /// Publications per channel; absent: until measure ends.
     pub count: Option<u64>,
-    /// A publication without an answer for so long has failed.
+    /// A publication without an answer for this long has failed.
     pub timeout_ns: u64,
-    /// How long the feed goes on after the crowd has left; absent: not at all.
+    /// How long the feed continues after the crowd has disconnected; absent: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_ns: Option<u64>,
 }
@@ -77,26 +78,26 @@ pub struct PublisherPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// pushmark, by POST, on an open schedule.
+    /// pushmark, on a schedule (open model).
     External,
-    /// The server itself, every interval.
+    /// The server, with a timer.
     Emitter,
     /// The clients, over their own connections.
     Peer,
 }
 
-/// Payload size, stamp included, framing not.
+/// Payload size, including the stamp but not the framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Size {
-    /// All alike.
+    /// One size for all.
     Fixed(u32),
-    /// Drawn uniform, both ends included.
+    /// Drawn uniformly, both ends included.
     Uniform(u32, u32),
 }
 
 impl Size {
-    /// The size of a publication.
+    /// Returns the size of a publication.
     pub fn of(&self, seed: u64, channel: u32, sequence: u64) -> usize {
         match *self {
             Size::Fixed(size) => size as usize,
@@ -107,7 +108,7 @@ impl Size {
         }
     }
 
-    /// The largest size.
+    /// Returns the largest size.
     pub fn max(&self) -> usize {
         match *self {
             Size::Fixed(size) => size as usize,

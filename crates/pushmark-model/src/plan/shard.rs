@@ -15,47 +15,54 @@ pub struct ShardPlan {
     pub arm: ArmPlan,
     /// This shard's number.
     pub shard: u32,
-    /// All shards.
+    /// Number of shards.
     pub shards: u32,
     /// The arm's start, ns of the shared monotonic clock.
     pub start_ns: u64,
     /// Where subscribers connect (resolved before the run).
     pub subscribe_to: SocketAddr,
-    /// The half of a crowd that pushes or pulls; absent: all of it.
+    /// The half of a crowd that pushes or pulls; absent: the whole crowd.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub half: Option<Half>,
-    /// Where publications go.
+    /// Where publications are sent.
     pub publish_to: Option<SocketAddr>,
     /// The port of a started server, for templates.
     pub port: u16,
 }
 
 impl ShardPlan {
-    /// The connections of this shard, ascending: a seeded deal of the crowd, so that neither
-    /// order of arrival nor rooms line up with threads. Every connection is in exactly one shard.
+    /// Returns the connections of this shard, ascending.
     pub fn connections(&self) -> Vec<u64> {
-        let all = 0..self.arm.connections;
-        // Each half has as many shards as the other.
-        let (mut order, shards): (Vec<u64>, u32) = match (self.half, &self.arm.hybrid) {
-            (Some(half), Some(hybrid)) => {
-                let is_of = |n: &u64| hybrid.sides.half_of(*n, self.arm.connections) == half;
-                (all.filter(is_of).collect(), self.shards / 2)
-            }
-            _ => (all.collect(), self.shards),
-        };
-        if shards == 1 {
-            return order;
-        }
-        Draw::new(self.arm.seed, Purpose::Shard, 0).shuffle(&mut order);
-        let mut mine: Vec<u64> =
-            order.into_iter().skip((self.shard % shards) as usize).step_by(shards as usize).collect();
-        mine.sort_unstable();
-        mine
+        self.arm.connections_of(self.shard, self.shards, self.half)
     }
 
     /// Whether this shard publishes a channel.
     pub fn publishes(&self, channel: u32) -> bool {
         channel % self.shards == self.shard
+    }
+}
+
+impl ArmPlan {
+    /// Returns the connections of one of `shards` shards, ascending. The crowd is dealt by the seed, so that
+    /// neither order of arrival nor rooms line up with threads. Every connection is in exactly one shard.
+    pub fn connections_of(&self, shard: u32, shards: u32, half: Option<Half>) -> Vec<u64> {
+        let all = 0..self.connections;
+        // Both halves have the same number of shards.
+        let (mut order, shards): (Vec<u64>, u32) = match (half, &self.hybrid) {
+            (Some(half), Some(hybrid)) => {
+                let is_of = |n: &u64| hybrid.sides.half_of(*n, self.connections) == half;
+                (all.filter(is_of).collect(), shards / 2)
+            }
+            _ => (all.collect(), shards),
+        };
+        if shards == 1 {
+            return order;
+        }
+        Draw::new(self.seed, Purpose::Shard, 0).shuffle(&mut order);
+        let mut its: Vec<u64> =
+            order.into_iter().skip((shard % shards) as usize).step_by(shards as usize).collect();
+        its.sort_unstable();
+        its
     }
 }
 

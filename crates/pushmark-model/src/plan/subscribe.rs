@@ -9,9 +9,9 @@ use crate::template::Template;
 pub struct Subscribe {
     /// Host as written (name, IPv4, IPv6 without brackets).
     pub host: String,
-    /// Port; absent: the one the started server was given.
+    /// Port; absent: the port of the started server.
     pub port: Option<u16>,
-    /// https or wss.
+    /// Whether the URL is https or wss.
     pub tls: bool,
     /// Path and query.
     pub path: Template,
@@ -21,32 +21,32 @@ pub struct Subscribe {
     pub subprotocol: String,
     /// WebSocket messages sent after open.
     pub after_open: Vec<Template>,
-    /// Text that says the subscription stands.
+    /// Text with which the target confirms the subscription.
     pub ready: Option<String>,
     /// WebSocket messages sent periodically.
     pub every: Vec<Every>,
-    /// WebSocket messages answered: when exactly `on` arrives, `send` goes out.
+    /// WebSocket messages that are answered: when exactly `on` arrives, `send` is sent.
     pub answer: Vec<Answer>,
-    /// Where a long poll's (or poll's) next cursor comes from.
+    /// Source of a long poll's (or poll's) next cursor.
     pub cursor: Cursor,
     /// Cookies are kept per client and sent back.
     pub cookies: bool,
-    /// Answers carry everything since the cursor, not only the latest (poll).
+    /// Answers contain everything since the cursor, not only the latest (poll).
     pub resumes: bool,
-    /// The text message by which a client publishes itself, with `{channel}` and `{message}` (peer mode).
+    /// The text message with which a client publishes, with `{channel}` and `{message}` (peer mode).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<Template>,
-    /// What a Bayeux client needs beside the URL; absent on other transports.
+    /// Settings of a Bayeux client beyond the URL; absent on other transports.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bayeux: Option<Bayeux>,
 }
 
-/// A Bayeux client's own choices.
+/// Settings of a Bayeux client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bayeux {
-    /// The Bayeux channel of a channel: what it subscribes to, and what a peer publishes on.
+    /// The Bayeux channel of a channel, for subscriptions and for publications of peers.
     pub channel: Template,
-    /// It asks for the acknowledge extension, which promises order and redelivery.
+    /// Whether it requests the acknowledge extension, which promises order and redelivery.
     pub acknowledge: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Every {
     /// Period.
     pub after_ns: u64,
     /// Text to send.
-    pub send: String,
+    pub send: Template,
 }
 
 /// A fixed answer to a fixed text.
@@ -65,10 +65,10 @@ pub struct Answer {
     /// The whole text message to answer.
     pub on: String,
     /// Text to send.
-    pub send: String,
+    pub send: Template,
 }
 
-/// Where a resume cursor is found.
+/// The source of a resume cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cursor {
@@ -78,4 +78,20 @@ pub enum Cursor {
     Header(String),
     /// A JSON pointer (RFC 6901) into the answer.
     Json(String),
+}
+
+impl Subscribe {
+    /// Returns all its templates, each with its key below the transport's key.
+    pub fn templates(&self) -> Vec<(String, &Template)> {
+        let numbered = |list: &str, n: usize, rest: &str| format!("{list}[{n}]{rest}");
+        let mut all = vec![("url".to_owned(), &self.path)];
+        let headers = self.headers.iter().map(|(name, value)| (format!("headers.{name:?}"), value));
+        all.extend(headers);
+        all.extend(self.after_open.iter().enumerate().map(|(n, t)| (numbered("after_open", n, ""), t)));
+        all.extend(self.every.iter().enumerate().map(|(n, e)| (numbered("every", n, ".send"), &e.send)));
+        all.extend(self.answer.iter().enumerate().map(|(n, a)| (numbered("answer", n, ".send"), &a.send)));
+        all.extend(self.peer.iter().map(|template| ("publish".to_owned(), template)));
+        all.extend(self.bayeux.iter().map(|bayeux| ("channel".to_owned(), &bayeux.channel)));
+        all
+    }
 }

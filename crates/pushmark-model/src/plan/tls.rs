@@ -1,18 +1,18 @@
-//! How a target is met over TLS, everything read from files.
+//! TLS settings of a target, with the contents of their files.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whom clients believe, and who they are. Certificates and keys are PEM texts: an agent may not
-/// see the files they come from. None is written into a result.
+/// Which certificates clients accept, and which they present. Certificates and keys are PEM texts, because an
+/// agent may not see the files. None of them is written to a result.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
-    /// Any certificate is believed.
+    /// Any certificate is accepted.
     pub insecure: bool,
-    /// Sessions are taken up again.
+    /// TLS sessions are resumed.
     pub resumption: bool,
-    /// The authorities that are believed; absent: those of the generator's machine.
+    /// The trusted authorities; absent: those of the generator's machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ca: Option<String>,
     /// The clients' certificate.
@@ -24,7 +24,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The same without what comes from files, for a result.
+    /// Returns a copy without the contents of files, for a result.
     pub fn without_files(&self) -> Tls {
         Tls { ca: None, cert: None, key: None, ..*self }
     }
@@ -37,7 +37,7 @@ impl Default for Tls {
 }
 
 impl fmt::Debug for Tls {
-    // A key is shown nowhere.
+    // A key is never shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls")
             .field("insecure", &self.insecure)

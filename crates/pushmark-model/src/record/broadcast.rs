@@ -1,4 +1,4 @@
-//! What all hear, as one shard saw it.
+//! Broadcasts that all clients receive, as one shard saw them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Broadcast {
     pub sequence: u64,
     /// Whole seconds from the arm's start to its due instant.
     pub due_second: u32,
-    /// sent − due, µs, by its stamp; 0 where nobody heard it.
+    /// sent − due, µs, by its stamp; 0 if no client received it.
     pub sent_after_us: i64,
     /// Subscriptions planned in this shard.
     pub planned: u32,
@@ -23,11 +23,11 @@ pub struct Broadcast {
     pub last_us: i64,
     /// Counts by [`sketch_bin`], sparse, ascending.
     pub sketch: Vec<(u16, u32)>,
-    /// Only a sample of broadcasts was watched when this one was due.
+    /// Whether only a sample of broadcasts was watched when this one was due.
     pub sampled: bool,
 }
 
-/// The bin of a latency in a broadcast's sketch: 32 a doubling, so within 3.2 %.
+/// Returns the bin of a latency in a broadcast's sketch: 32 bins per doubling, so within 3.2 %.
 pub fn sketch_bin(latency_us: i64) -> u16 {
     let value = latency_us.max(0) as u64;
     if value < 32 {
@@ -38,7 +38,7 @@ pub fn sketch_bin(latency_us: i64) -> u16 {
     ((exponent - 4) * 32) as u16 + mantissa as u16
 }
 
-/// The middle of a bin, µs.
+/// Returns the middle of a bin, µs.
 pub fn sketch_value(bin: u16) -> i64 {
     if bin < 32 {
         return i64::from(bin);

@@ -1,50 +1,58 @@
-//! Numbers of things.
+//! Counts of a record.
 
 use serde::{Deserialize, Serialize};
 
 use super::sums::sums;
 
 sums! {
-    /// Numbers of things. Fates that can be taken back (a delivery after all) are signed.
+    /// Counts of a record. Fates that can be taken back (a delivery that arrives after all) are signed.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Counts {
-        /// Connections subscribed for the first time.
-        opened: u64,
-        /// Connections lost unasked after subscribing.
+        /// Connections subscribed for the first time; taken back if the subscription was only assumed and no
+        /// response head had arrived when the timeout ended.
+        opened: i64,
+        /// Connections lost unexpectedly after subscribing.
         lost: u64,
-        /// Subscribed again after a loss.
-        reconnected: u64,
-        /// TCP connections begun.
+        /// Connections subscribed again after a loss; taken back likewise.
+        reconnected: i64,
+        /// Connections that were assumed to be subscribed when the arm ended, and never received a response
+        /// head.
+        assumed_silent: u64,
+        /// Times that reading of a connection stopped because its target did not read what it was sent.
+        held_back: u64,
+        /// TCP connections started.
         connects: u64,
-        /// TLS handshakes in full, of clients and publishers.
+        /// Full TLS handshakes, of clients and publishers.
         tls_full: u64,
-        /// TLS handshakes that took up a session.
+        /// TLS handshakes that resumed a session.
         tls_resumed: u64,
         /// Publications × planned subscribers, measure.
         intended: u64,
-        /// Within the deadline, measure.
+        /// Received within the deadline, measure.
         delivered: u64,
-        /// After it, measure.
+        /// Received after the deadline, measure.
         late: u64,
-        /// Subscriber absent when due, not received since; measure.
+        /// Client not connected when due, not received since; measure.
         unserved: i64,
-        /// Subscriber in doubt when due, not received since; measure.
+        /// Unknown whether the client was subscribed when due, not received since; measure.
         excused: i64,
-        /// Overtaken by a newer one, not received since; measure.
+        /// Replaced by a newer one, not received since; measure.
         superseded: i64,
-        /// Seen again.
+        /// Received again, measure.
         duplicate: u64,
-        /// Below the highest seen.
+        /// Below the highest sequence received, measure.
         out_of_order: u64,
-        /// Too far below to tell.
+        /// Older than the kept history, measure.
         beyond_window: u64,
-        /// Another run's.
+        /// From another run, received in measure.
         foreign: u64,
-        /// Messages without a stamp.
+        /// Messages without a stamp that were long enough to hold one, received in measure.
         unstamped: u64,
-        /// Live subscribers of publications that nobody in this shard received, measure.
-        silent: u64,
-        /// Publications too many at once to watch one by one.
+        /// The same, all phases.
+        unstamped_all: u64,
+        /// Gaps and absences discarded because a subscription had too many.
+        forgotten: u64,
+        /// Publications not watched one by one, because there were too many at once.
         unwatched: u64,
         /// Deliveries of all phases.
         received: u64,
@@ -74,24 +82,29 @@ sums! {
         requests: u64,
         /// Of them during measure.
         measure_requests: u64,
-        /// Poll answers without news, measure.
+        /// Poll answers with nothing new, measure.
         redundant: u64,
-        /// Of them 304.
+        /// Of them, 304 answers.
         not_modified: u64,
-        /// Polls due while the last was unanswered.
+        /// Polls that were due while the previous one was unanswered.
         overruns: u64,
-        /// Long-poll answers with news, measure.
+        /// Long-poll answers with new messages, measure.
         answers: u64,
-        /// Without.
+        /// Long-poll answers without a message, at the end of the hold.
         timeouts: u64,
-        /// Long-poll answers with news, all phases.
+        /// Long-poll answers without a message, in less than half of the hold, measure.
+        answers_early: u64,
+        /// Long-poll answers without a new message: only repeated messages or messages without a stamp;
+        /// measure.
+        answers_other: u64,
+        /// Long-poll answers with new messages, all phases.
         answers_all: u64,
-        /// Without, all phases.
+        /// Long-poll answers without a message, all phases.
         timeouts_all: u64,
-        /// Messages in long-poll answers with news, measure.
+        /// Messages in long-poll answers with new messages, measure.
         answered_messages: u64,
-        /// Missing between two consecutive long-poll answers, measure; taken back where an overtaken
-        /// one comes after all.
+        /// Missing between two consecutive long-poll answers, measure; taken back if an overtaken one arrives
+        /// after all.
         missed_deaf: i64,
         /// TCP connections after a long poller's first.
         new_connections: u64,
@@ -103,54 +116,49 @@ sums! {
         published: u64,
         /// Written, all phases.
         published_all: u64,
+        /// Accepted by an answer, all phases.
+        accepted_all: u64,
         /// Refused or unanswered, measure.
         publish_failed: u64,
         /// Written within the measure phase, whenever they were due.
         sent_in_measure: u64,
         /// Due, never written, measure.
         unpublished: u64,
-        /// Of them those for which the target could not be connected to, or had lost the peer whose turn
-        /// it was.
+        /// Of them, those not written because the target could not be reached, or because it had disconnected
+        /// the peer whose turn it was.
         unreachable: u64,
-        /// Found no idle publisher connection and the pool full.
+        /// Publications that found no idle publisher connection while the pool was full.
         pool_exhausted: u64,
-        /// Kernel stamps that were not their read's last message.
+        /// Established feed connections that their target closed and that were reconnected; measure.
+        feed_reconnected: u64,
+        /// Deliveries whose kernel stamp was not used, because they were not the last message of their read.
         stamps_unused: u64,
         /// Kernel wake-ups of the loop.
         wakeups: u64,
-        /// Turns of the loop that hit its bound and left work for the next.
+        /// Turns of the loop that reached its bound and left work for the next turn.
         turns_bounded: u64,
         /// Σ of (end² − start²) ÷ 2 of ages held, µs²: the integral of age over time.
         age_area_us2: i128,
-        /// Σ of time in which something was held, µs.
+        /// Σ of the time in which a client had a message, µs.
         age_time_us: i128,
-        /// Messages whose content is not what was published, all phases.
+        /// Messages whose content differs from the published content, measure.
         corrupt: u64,
-        /// Of Bayeux clients.
+        /// Counts of Bayeux clients.
         bayeux: Bayeux,
-        /// Of polls beside a push connection.
+        /// Counts of polls beside a push connection.
         safety: Safety,
     }
 }
 
-impl Counts {
-    /// Publications of measure that are never written: because there is no way to the target, or of
-    /// our own.
-    pub fn never_written(&mut self, publications: u64, no_target: bool) {
-        self.unpublished += publications;
-        self.unreachable += if no_target { publications } else { 0 };
-    }
-}
-
 sums! {
-    /// Polls of clients that hold a push connection besides, measure.
+    /// Polls of clients that also hold a push connection, measure.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Safety {
         /// Polls sent.
         polls: u64,
         /// States that a poll showed first.
         found: u64,
-        /// Of them those that the push brought later.
+        /// Of them, those that the push delivered later.
         overtaken: u64,
         /// Polls without an answer.
         failed: u64,
@@ -158,34 +166,34 @@ sums! {
 }
 
 sums! {
-    /// What happened in Bayeux sessions, all phases where nothing else is said.
+    /// Events in Bayeux sessions, all phases unless stated otherwise.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Bayeux {
-        /// Handshakes asked for; a client's later ones among them.
+        /// Handshakes requested, repeated ones of a client included.
         handshakes: u64,
-        /// Subscriptions that came to stand in a session with the acknowledge extension.
+        /// Subscriptions established in a session with the acknowledge extension.
         acknowledged: u64,
-        /// Connects asked for, measure.
+        /// Connects requested, measure.
         connects: u64,
         /// Connects over HTTP that were answered without a message, measure.
         connects_empty: u64,
-        /// Messages that were refused because the server did not know the client (402).
+        /// Messages refused because the server did not know the client (402).
         unknown_client: u64,
-        /// Advice to go on (`reconnect: retry`).
+        /// Advice to continue (`reconnect: retry`).
         advised_retry: u64,
-        /// Advice to begin anew (`reconnect: handshake`).
+        /// Advice to start over (`reconnect: handshake`).
         advised_handshake: u64,
-        /// Advice to stay away (`reconnect: none`).
+        /// Advice not to reconnect (`reconnect: none`).
         advised_none: u64,
         /// Advice that another session shares the client's cookies (`multiple-clients`).
         multiple_clients: u64,
-        /// Pauses that were made because advice asked for them (`interval`).
+        /// Pauses made because the advice requested them (`interval`).
         intervals_obeyed: u64,
-        /// Messages sent beside handshakes and connects: subscriptions, publications, farewells.
+        /// Messages sent beside handshakes and connects: subscriptions, publications, disconnects.
         commands: u64,
         /// Second connections made.
         second_connections: u64,
-        /// Answers of HTTP that held news, measure.
+        /// HTTP answers with new messages, measure.
         replies: u64,
         /// Messages in them.
         replied_messages: u64,

@@ -1,11 +1,11 @@
 //! Rows of the heat map.
 
-/// Rows of the heat map: three a decade of µs from 1 µs to an hour, and one below.
+/// Rows of the heat map: three per decade of µs from 1 µs to an hour, and one below.
 pub const HEAT_ROWS: usize = 30;
 
-/// The heat row of a latency. Row 0: below 1 µs; row r: [10^((r−1)/3), 10^(r/3)) µs.
+/// Returns the heat row of a latency. Row 0: below 1 µs; row r: [10^((r−1)/3), 10^(r/3)) µs.
 pub fn heat_row(latency_us: i64) -> u8 {
-    // Upper bounds of rows 0.., computed once; a search in 30 numbers is cheaper than a logarithm.
+    // Upper bounds of rows 0.., precomputed: a search in 30 numbers is cheaper than a logarithm.
     const BOUNDS: [i64; HEAT_ROWS - 1] = [
         1,
         3,

@@ -2,18 +2,18 @@
 
 use crate::histogram::Distribution;
 
-/// A struct all of whose fields add up and can be emptied; so it can be a field of another.
+/// A struct whose fields can all be added and cleared, so that it can be a field of another such struct.
 macro_rules! sums {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
         pub struct $name { $($(#[$doc])* pub $field: $type,)* }
         impl $name {
-            /// Adds another's fields to these.
+            /// Adds the fields of `other` to these.
             pub fn add(&mut self, other: &$name) {
                 $(crate::record::sums::Sum::add(&mut self.$field, &other.$field);)*
             }
 
-            /// Sets all fields to nothing; distributions that were used keep their memory.
+            /// Sets all fields to zero; distributions that were used keep their memory.
             pub fn clear(&mut self) {
                 $(crate::record::sums::Sum::clear(&mut self.$field);)*
             }

@@ -13,15 +13,15 @@ sums! {
         latency: Distribution,
         /// received − sent, measure.
         from_sent: Distribution,
-        /// Bound of the time a delivery lay unread, measure.
+        /// Upper bound of the time that a delivery waited unread, measure.
         read_lag: Distribution,
-        /// The same by kernel stamps, on the sample.
+        /// The same from kernel stamps, on the sample.
         read_lag_stamped: Distribution,
         /// Due to the kernel's receive instant, on the sample, measure.
         latency_stamped: Distribution,
-        /// Ages at which holding a state began (measure), for the time-weighted age.
+        /// Ages at the start of holding a state (measure), for the time-weighted age.
         age_start: Distribution,
-        /// Ages at which it ended.
+        /// Ages at the end of holding a state.
         age_end: Distribution,
         /// Due instant of a connection to its TCP handshake's end.
         connect_tcp: Distribution,
@@ -41,7 +41,7 @@ sums! {
         publish_accept: Distribution,
         /// Age of the state at each poll answer, measure.
         age_at_receipt: Distribution,
-        /// received − due of what had been received before, measure; not of polls.
+        /// received − due of repeated receipts, measure; not for polls.
         again: Distribution,
         /// Time-out answer − due time-out.
         hold_overshoot: Distribution,
@@ -53,7 +53,7 @@ sums! {
         gap: Distribution,
         /// Latency by the target's own timestamps.
         target_latency: Distribution,
-        /// Latency of deliveries received in this interval, all phases: for the window's line.
+        /// Latency of deliveries received in this interval, all phases: for the line in `windows.csv`.
         window_latency: Distribution,
     }
 }

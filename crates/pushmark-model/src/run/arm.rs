@@ -1,29 +1,29 @@
-//! One arm of a run: its crowd, its totals, and what became of its server.
+//! One arm of a run: its crowd, its totals, and the outcome for its server.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bayeux, Browser, Delivery, Flood, Generator, Hybrid, Ingest, Latency, LongPoll, Observed, Phase, Poll,
-    Published, Server, VerdictState, WarmUp, Wire,
+    Bayeux, Browser, Delivery, Flood, Foreign, Generator, Hybrid, Ingest, Latency, LongPoll, Observed, Phase,
+    Poll, Published, Server, VerdictState, WarmUp, Wire,
 };
 use crate::transport::Transport;
 
-/// What became of a server under an arm.
+/// What happened to a server under an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Kept every connection and delivered everything.
+    /// The server kept every connection and delivered everything.
     Held,
-    /// Lost connections, or deliveries.
+    /// The server lost connections, or deliveries.
     Degraded,
-    /// The server ended, or its publications did.
+    /// The server's process ended, or its publications stopped.
     Died,
 }
 
 impl Outcome {
-    /// The word in files and tables.
+    /// Returns the word used in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Held => "held",
@@ -33,35 +33,35 @@ impl Outcome {
     }
 }
 
-/// One transport with its own crowd and a fresh server: all totals belong to it.
+/// One transport with its own crowd and a fresh server. All totals are of this arm.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Arm {
-    /// How its clients heard.
+    /// How its clients received.
     pub transport: Transport,
     /// The server's name or the target's URL.
     pub target: String,
     /// The nonce of its stamps, base 36.
     pub nonce: String,
-    /// What became of the server.
+    /// What happened to the server.
     pub outcome: Outcome,
-    /// Whether its figures can be believed.
+    /// Whether its figures can be trusted.
     pub verdict: VerdictState,
-    /// An error that ended it early; what was gathered is kept.
+    /// The error that ended it early; results up to then are kept.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
-    /// Nothing was published by us: `delivery` is absent, `observed` counts.
+    /// pushmark published nothing: `delivery` is absent, and `observed` has the counts.
     pub observe: bool,
-    /// Which subscription rule applied: `acknowledged`, `ready`, `head`, `settle`.
+    /// Rule by which subscriptions were known to be established: `acknowledged`, `ready`, `head`, `settle`.
     pub subscribed_by: String,
-    /// Connections asked, opened, failed.
+    /// Connections planned, opened, failed.
     pub connections: Connections,
-    /// Time from connect to first response byte.
+    /// Time from connect to the first response byte.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub connect: Option<Connect>,
-    /// How TLS was set up; absent without it.
+    /// TLS handshakes; absent without TLS.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tls: Option<Tls>,
-    /// What became of every intended delivery; absent in `observe`.
+    /// The fates of all intended deliveries; absent in `observe`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivery: Option<Delivery>,
     /// Messages and bytes of an observed target.
@@ -70,10 +70,10 @@ pub struct Arm {
     /// Only for `poll`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub poll: Option<Poll>,
-    /// Only for a crowd that pushes and pulls.
+    /// Only for a crowd that pushes and polls.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hybrid: Option<Hybrid>,
-    /// Only where requests are held: `long-poll` and `bayeux`.
+    /// Only if requests are held: `long-poll` and `bayeux`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub long_poll: Option<LongPoll>,
     /// Only for `bayeux` and `bayeux-websocket`.
@@ -82,51 +82,54 @@ pub struct Arm {
     /// Publications; absent in `observe`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub published: Option<Published>,
-    /// What the feed alone cost the server; only where it was asked for (`publisher.alone`).
+    /// Cost of the feed alone for the server; present if requested (`publisher.alone`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ingest: Option<Ingest>,
-    /// The server's cost; absent when its process is not known.
+    /// The server's cost; absent if its process is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<Server>,
-    /// Our own cost.
+    /// The generator's cost.
     pub generator: Generator,
+    /// Other CPU use during measure; absent if the server's own use is not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub foreign: Option<Foreign>,
     /// CPU time in soft interrupts over all CPUs during measure.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub softirq_us: Option<u64>,
-    /// Kernel memory (slab and socket buffers, both ends) that the crowd added; absent if not seen.
+    /// Kernel memory (slab and socket buffers, both ends) that the crowd added; absent if not measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kernel_memory_bytes: Option<u64>,
     /// Bytes and segments.
     pub wire: Wire,
-    /// Time of each phase of this arm as it was, from the arm's start.
+    /// Actual times of the phases of this arm, from the arm's start.
     pub phases: Vec<Phase>,
-    /// How warm-up ended; only where its end was looked for (`load.warmup.detect`).
+    /// How warm-up ended; present if its end was detected (`load.warmup.detect`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub warmup: Option<WarmUp>,
-    /// Where the flood ended; only for floods.
+    /// How the flood ended; only for floods.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flood: Option<Flood>,
-    /// What the server says of itself (`/stats` at the end): its own word.
+    /// The server's own figures (`/stats` at the end).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server_says: Option<serde_json::Value>,
-    /// The end of a started server that did not hold; absent where it did.
+    /// How a started server ended whose outcome is not *held*; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_words: Option<LastWords>,
-    /// Real browsers beside the crowd; absent where none was asked for.
+    /// Real browsers beside the crowd; absent if none were requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub browser: Option<Browser>,
 }
 
-/// How a server ended, and what it wrote last.
+/// How a server ended, and its last output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastWords {
-    /// `exit 1`, `signal 9`, or what we had to do to it.
+    /// `exit 1`, `signal 9`, or how pushmark ended it.
     pub how: String,
-    /// It ended before it was told to.
+    /// It ended before pushmark asked it to.
     pub by_itself: bool,
-    /// It did not end when it was told to, and was killed.
+    /// It did not end when pushmark asked it to, and was killed.
     pub hung: bool,
-    /// It wanted for memory: its own word, or the kernel's.
+    /// It ran out of memory, by its own output or the kernel's.
     pub out_of_memory: bool,
     /// The last lines of its output.
     pub lines: Vec<String>,
@@ -139,22 +142,48 @@ pub struct Connections {
     pub asked: u64,
     /// Subscribed at least once.
     pub opened: u64,
-    /// Lost unasked after they were open.
+    /// Lost unexpectedly after they were open.
     pub lost: u64,
-    /// Made again after a loss.
+    /// Reconnected after a loss.
     pub reconnected: u64,
-    /// Attempts that failed before they were subscribed, by kind.
+    /// Of those opened: assumed subscriptions for which no response head had arrived when the arm ended.
+    #[serde(default)]
+    pub assumed_silent: u64,
+    /// Times that reading of a connection stopped, because the target did not read what it was sent (answers,
+    /// pongs).
+    #[serde(default)]
+    pub held_back: u64,
+    /// Attempts that failed before subscribing, by kind.
     pub failed: BTreeMap<String, u64>,
     /// Losses after subscribing, by kind.
     pub lost_by: BTreeMap<String, u64>,
+    /// How failed attempts ended, in the transport's words: `HTTP 403`, `connection refused`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub failed_with: BTreeMap<String, u64>,
+    /// How lost connections ended, in the transport's words: `4401 token expired` (WebSocket code and
+    /// reason), `reset`, `end of stream`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub lost_with: BTreeMap<String, u64>,
+    /// The last data received on one of those that failed or were lost; absent if nothing was received.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last_said: Option<LastSaid>,
 }
 
-/// TLS handshakes of an arm: those of clients, of their later connections, and of publishers.
+/// The last data received by a client whose connection ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastSaid {
+    /// How it ended, one of `failed_with` or `lost_with`.
+    pub how: String,
+    /// The beginning of the last data, escaped.
+    pub said: String,
+}
+
+/// TLS handshakes of an arm: of clients, of their later connections, and of publishers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
-    /// In full, with a key exchange and the proof of a certificate.
+    /// Full handshakes, with a key exchange and a certificate check.
     pub full: u64,
-    /// Taken up from an earlier session.
+    /// Handshakes that resumed an earlier session.
     pub resumed: u64,
 }
 
@@ -169,10 +198,10 @@ pub struct Connect {
     pub p99_us: u64,
     /// Slowest.
     pub max_us: u64,
-    /// TCP handshake alone.
+    /// Until the TCP handshake is complete.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<Latency>,
-    /// Until TLS has shaken hands; absent without TLS.
+    /// Until the TLS handshake is complete; absent without TLS.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tls: Option<Latency>,
     /// Until subscribed.

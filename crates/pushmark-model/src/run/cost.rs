@@ -1,4 +1,4 @@
-//! What an arm cost: the server, the generator, the wire.
+//! The cost of an arm: server, generator, network.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use super::Latency;
 /// The server's cost during measure.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Server {
-    /// CPU of its process tree.
+    /// CPU time of its process tree.
     pub cpu_us: u64,
-    /// Length of the window the CPU figures cover.
+    /// Length of the window of the CPU figures.
     pub window_us: u64,
-    /// Highest RSS seen.
+    /// Highest RSS measured.
     pub rss_bytes_peak: u64,
-    /// From the start of its process to its first good answer; absent where it ran already.
+    /// From the start of its process to its first good answer; absent if it was already running.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ready_us: Option<u64>,
-    /// RSS before the crowd came.
+    /// RSS before the crowd connected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rss_bytes_start: Option<u64>,
     /// Slope of RSS between crowd sizes.
@@ -25,40 +25,52 @@ pub struct Server {
     /// Slope of kernel memory, both ends.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kernel_bytes_per_connection: Option<f64>,
-    /// PSS with the crowd whole.
+    /// PSS with the whole crowd connected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pss_bytes_full: Option<u64>,
-    /// Most threads seen.
+    /// Highest number of threads measured.
     pub threads_max: u64,
-    /// Wait in run queues.
+    /// Wait time in run queues.
     pub run_queue_wait_us: u64,
-    /// How it ended if it ended by itself: `signal 9`, `exit 1`.
+    /// How it ended, if it ended by itself: `signal 9`, `exit 1`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ended: Option<String>,
+    /// When its end was noticed, from the arm's start; absent if it was noticed at the very end.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ended_us: Option<u64>,
 }
 
-/// Our own cost during measure.
+/// The generator's cost during measure.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Generator {
-    /// CPU of this process.
+    /// CPU time of this process.
     pub cpu_us: u64,
     /// Length of the window.
     pub window_us: u64,
-    /// Busiest shard thread, share of one core, 0–1.
+    /// Busiest shard thread, as a share of one core, 0–1.
     pub busiest_core: f64,
-    /// Highest RSS seen.
+    /// Highest RSS measured.
     pub rss_bytes_peak: u64,
-    /// Wait of shard threads in run queues.
+    /// Wait time of shard threads in run queues.
     pub run_queue_wait_us: u64,
-    /// Time from the end of one wait to the next: how long a turn of the loop took.
+    /// Time from the end of one wait to the start of the next: the length of a turn of the loop.
     pub loop_lag: Latency,
-    /// Share of CPU stolen by the hypervisor over the window, 0–1.
+    /// Share of CPU stolen by the hypervisor in the window, 0–1.
     pub steal: f64,
     /// Shards (threads).
     pub shards: u32,
 }
 
-/// The wire as the kernel counted it on our sockets.
+/// CPU use of programs outside the run, during measure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Foreign {
+    /// CPU they used, as a share of the CPUs available to server and generator, 0–1.
+    pub cpu: f64,
+    /// The programs that used most, with their cores: `cc 0.72, rustc 0.55 cores`; empty if none was notable.
+    pub by: String,
+}
+
+/// Network traffic as the kernel counted it on the generator's sockets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Wire {
     /// Bytes read from subscriber connections over the whole arm.
@@ -78,10 +90,14 @@ pub struct Wire {
     /// Segments retransmitted, host-wide during the arm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmits: Option<u64>,
-    /// Listen-queue overflows, host-wide during the arm.
+    /// Connections dropped because the target's listen queue was full while the crowd connected; absent if
+    /// its listener is not on this host.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub listener_drops: Option<u64>,
+    /// Listen-queue overflows of any program on the host while the crowd connected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub listen_overflows: Option<u64>,
-    /// Sockets entering TIME_WAIT a second, host-wide.
+    /// Sockets entering TIME_WAIT per second, host-wide.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time_wait_per_s: Option<f64>,
 }

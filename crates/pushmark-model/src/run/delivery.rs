@@ -1,81 +1,96 @@
-//! What became of the deliveries of an arm, and when they arrived.
+//! The fates of an arm's deliveries, and their latencies.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::decode::Decode;
 use crate::histogram::Distribution;
 
-/// What became of every intended delivery of the measure phase.
+/// The fates of all intended deliveries of the measure phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delivery {
-    /// Publications due × subscribers planned.
+    /// Publications due × planned subscribers.
     pub intended: u64,
     /// intended − unserved − unpublished − excused − superseded.
     pub expected: u64,
     /// Arrived within the deadline.
     pub delivered: u64,
-    /// Sent, subscriber subscribed, never seen.
+    /// Sent while the client was subscribed, and never received.
     pub missing: u64,
-    /// Arrived after due + deadline.
+    /// Received after due + deadline.
     pub late: u64,
-    /// Never shown, but a newer one of the same channel was.
+    /// Never received, because a newer publication of the same channel replaced it.
     pub superseded: u64,
-    /// Inside an uncertainty window.
+    /// Due while it is not known whether the client was subscribed, or the publication failed.
     pub excused: u64,
-    /// Connection never made, or lost unasked.
+    /// The client was not connected: the connection was never made, or was lost unexpectedly.
     pub unserved: u64,
     /// Deliveries of publications that were due and never sent: publications × subscribers.
     pub unpublished: u64,
-    /// Seen again on the same subscription.
+    /// Received again on the same subscription.
     pub duplicate: u64,
-    /// Below the highest seen on that subscription.
+    /// Sequence below the highest one received on that subscription.
     pub out_of_order: u64,
-    /// More than 64 behind the highest: cannot be told from a duplicate.
+    /// Older than the history that a subscription keeps, so it cannot be distinguished from a duplicate.
     pub beyond_window: u64,
     /// Stamped by another run.
     pub foreign: u64,
-    /// Messages without a stamp.
+    /// Messages without a stamp that are long enough to hold one.
     pub unstamped: u64,
-    /// Messages whose content is not what was published; absent where that is not checked.
+    /// The encoding in which the target delivers publications, which pushmark undid; absent: no encoding.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub decoded: Option<Decode>,
+    /// Messages whose content differs from the published content; absent if content is not checked.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub corrupt: Option<u64>,
     /// received − due.
     pub latency: Latency,
     /// received − sent.
     pub from_sent: Latency,
-    /// received − due of all receipts, repetitions too (the push-against-pull study's trip time); for
-    /// a poll the age of the state at every answer.
+    /// received − due over all receipts, repeated ones included (the push-against-pull study's trip time);
+    /// for polls, the age of the state at each answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trip: Option<Latency>,
-    /// How long deliveries lay in the kernel before we read them: the bound from wake-ups.
+    /// Upper bound of the time that deliveries waited in the kernel before they were read, from wake-ups.
     pub read_lag: Latency,
-    /// Read lag by kernel receive stamps on a sample of connections; absent when off.
+    /// Read lag from kernel receive stamps, on a sample of connections; absent if stamps are off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub read_lag_stamped: Option<Latency>,
-    /// Kernel receive instant − due, on the same sample: latency without our own queueing.
+    /// Kernel receive instant − due, on the same sample: latency without the generator's queueing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub latency_stamped: Option<Latency>,
-    /// Kernel stamps that were not the last message of their read, and so not used.
+    /// Deliveries whose kernel stamp was not used, because they were not the last message of their read.
     pub stamps_unused: u64,
-    /// Spread of broadcasts heard by all.
+    /// Spread of the broadcasts that all subscribers received.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spread: Option<Spread>,
-    /// Time-weighted age of what a client holds.
+    /// Time-weighted age of the newest message that a client has.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub age_of_information: Option<AgeOfInformation>,
-    /// Backlog (sent − received) grew through the window: percentiles are not the server's.
+    /// Losses by client; absent if no shard reported them (it ended early).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clients: Option<Clients>,
+    /// Absences and gaps that subscriptions discarded because they had too many at once. Later receipts that
+    /// belong to a discarded one may be counted wrongly.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub forgotten: u64,
+    /// Fates in excess of the intended deliveries, and negative fates: a fault in the accounts, which makes
+    /// the arm invalid.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub imbalance: u64,
+    /// The backlog (sent − received) grew through the window: the percentiles are not the server's.
     pub unstable: bool,
-    /// Growth of the backlog, deliveries a second; present when `unstable`.
+    /// Growth of the backlog, deliveries per second; present if `unstable`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub backlog_per_s: Option<f64>,
-    /// Deliveries by due second and latency row.
+    /// Deliveries by second of due and latency row.
     pub heat: Heat,
 }
 
 impl Delivery {
-    /// The share of intended deliveries that arrived no later than this after due. `None` where
-    /// nothing was intended, or the distribution was not kept.
+    /// Returns the share of intended deliveries that arrived no later than `limit_us` after due. `None` if
+    /// nothing was intended, or if the distribution was not kept.
     pub fn share_within(&self, limit_us: u64) -> Option<f64> {
         if self.intended == 0 {
             return None;
@@ -87,14 +102,39 @@ impl Delivery {
     }
 }
 
-/// A latency distribution. Percentiles run over `expected` where a delivery can be missing.
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Clients by how much they received of the deliveries they were owed. A client is owed the deliveries that
+/// were intended for it and that are not unserved, unpublished, excused or superseded. Clients that were owed
+/// nothing are not counted here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clients {
+    /// Clients that were owed at least one delivery.
+    pub owed: u64,
+    /// Of them, those that received all of it, late deliveries included.
+    pub heard_all: u64,
+    /// Of them, those that received a part.
+    pub heard_some: u64,
+    /// Of them, those that received nothing.
+    pub heard_none: u64,
+    /// Largest number of deliveries that a single client lacks.
+    pub missing_max: u64,
+    /// Largest median latency of one client on one channel, accurate to about 10 %; absent if no client
+    /// received enough deliveries on a channel (32).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub p50_max_us: Option<i64>,
+}
+
+/// A latency distribution. Percentiles are over `expected` if deliveries can be missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     /// Values recorded.
     pub count: u64,
-    /// Of them below 0 (shown, never clamped).
+    /// Of them, values below 0 (reported, never clamped).
     pub negative: u64,
-    /// Of them above one hour (recorded as one hour).
+    /// Of them, values above one hour (recorded as one hour).
     pub over_1h: u64,
     /// Smallest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -111,31 +151,31 @@ pub struct Latency {
     /// 99.9th percentile; needs ≥ 1,000 publications.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p999_us: Option<i64>,
-    /// The median falls among the missing: it is at least this.
+    /// Lower bound of the median, which falls among the missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p50_at_least_us: Option<i64>,
-    /// The 90th percentile falls among the missing.
+    /// Lower bound of the 90th percentile, which falls among the missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p90_at_least_us: Option<i64>,
-    /// The 99th percentile falls among the missing.
+    /// Lower bound of the 99th percentile, which falls among the missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_at_least_us: Option<i64>,
-    /// The 99.9th percentile falls among the missing.
+    /// Lower bound of the 99.9th percentile, which falls among the missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p999_at_least_us: Option<i64>,
     /// Largest recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_us: Option<i64>,
-    /// Mean of the recorded, from the buckets.
+    /// Mean of the recorded values, from the buckets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mean_us: Option<f64>,
-    /// The same percentiles over what arrived alone; present where some did not.
+    /// The same percentiles over received deliveries only; present if some are missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered_only: Option<Box<Latency>>,
-    /// Values ≥ 0: base64 of a compressed HdrHistogram V2, µs. Empty text when there is none.
+    /// Values ≥ 0: base64 of a compressed HdrHistogram V2, µs. Empty if there are no such values.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub histogram: String,
-    /// Magnitudes of values < 0, same form.
+    /// Magnitudes of values < 0, in the same format.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub histogram_negative: String,
 }
@@ -143,11 +183,15 @@ pub struct Latency {
 /// Spread of a broadcast over its subscribers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Spread {
-    /// Broadcasts heard by all and kept.
+    /// Broadcasts that all subscribers received and that were kept.
     pub broadcasts: u64,
-    /// Broadcasts not heard by all: counted, not drawn.
+    /// Broadcasts that not all subscribers received: counted, but not part of the distributions.
     pub not_heard_by_all: u64,
-    /// A seeded sample was kept, not each one.
+    /// Broadcasts for which a shard's part is missing (the shard watched others): not part of the
+    /// distributions.
+    #[serde(default)]
+    pub incomplete: u64,
+    /// Only a seeded sample of the broadcasts was kept.
     pub sampled: bool,
     /// First received − due.
     pub first: Latency,
@@ -157,7 +201,7 @@ pub struct Spread {
     pub last: Latency,
 }
 
-/// Age of information: the time-weighted age of what a client holds (now − due of the newest held).
+/// Age of information: now − due of the newest message that a client has, averaged over time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AgeOfInformation {
     /// Time-weighted mean over all subscriptions.
@@ -173,9 +217,9 @@ pub struct AgeOfInformation {
 /// Deliveries by second of due (columns) and by latency row (three a decade from 1 µs).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Heat {
-    /// Second of measure of the first column.
+    /// Second of measure that the first column covers.
     pub first_second: u32,
-    /// One a second: counts by row. Row 0: ≤ 0 or < 1 µs; row r: [10^((r−1)/3), 10^(r/3)) µs.
+    /// One column per second: counts by row. Row 0: ≤ 0 or < 1 µs; row r: [10^((r−1)/3), 10^(r/3)) µs.
     pub columns: Vec<Vec<u64>>,
 }
 
@@ -196,30 +240,34 @@ pub struct Observed {
 /// Publications of the measure phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Published {
-    /// Made by the server itself: what is late or lacking is its doing, not the generator's.
+    /// The server itself published: late or missing publications are its fault, not the generator's.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub emitter: bool,
-    /// By the schedule.
+    /// Due by the schedule.
     pub due: u64,
     /// Written.
     pub sent: u64,
     /// Not accepted by the target.
     pub failed: u64,
-    /// Failures by kind.
+    /// Failures by kind, including publications that were never written.
     pub failed_by: BTreeMap<String, u64>,
     /// sent − due.
     pub lag: Latency,
     /// answered − sent (external mode).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub accept: Option<Latency>,
-    /// Due and never written, because the target could not be connected to, or had lost the peer whose
-    /// turn it was: its doing, not the generator's.
+    /// Due and never written, because the target could not be reached, or because it had disconnected the
+    /// peer whose turn it was: the target's fault, not the generator's.
     #[serde(default)]
     pub unreachable: u64,
-    /// Publications that found no idle publisher connection and the pool full.
+    /// Publisher WebSockets that the target closed and that were reconnected. A publication that was written
+    /// just before such a close, and that no client received, has failed.
+    #[serde(default)]
+    pub reconnected: u64,
+    /// Publications that found no idle publisher connection while the pool was full.
     pub pool_exhausted: u64,
-    /// Publications a second asked for, over all channels.
+    /// Publications per second that the scenario asks for, over all channels.
     pub asked_per_s: f64,
-    /// Publications a second achieved.
+    /// Publications per second achieved.
     pub achieved_per_s: f64,
 }

@@ -1,8 +1,8 @@
-//! What a feed costs a server on which nobody listens.
+//! The cost of a feed for a server without subscribers.
 
 use serde::{Deserialize, Serialize};
 
-/// The feed alone: published as in measure, after the crowd has left, heard by nobody.
+/// The feed alone: published as in measure, after the crowd has disconnected, without any subscriber.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ingest {
     /// Publications sent in the window.

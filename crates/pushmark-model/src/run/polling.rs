@@ -1,10 +1,10 @@
-//! Figures special to the transports whose clients ask.
+//! Figures of the transports whose clients send requests.
 
 use serde::{Deserialize, Serialize};
 
 use super::Latency;
 
-/// Figures special to polling.
+/// Figures of polling.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Poll {
     /// Polls sent during measure.
@@ -12,61 +12,67 @@ pub struct Poll {
     /// Mean time between two polls of a client.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interval_mean_us: Option<f64>,
-    /// Answers that showed nothing new (304 among them).
+    /// Answers with nothing new (304 included).
     pub redundant: u64,
-    /// Of them answered 304.
+    /// Of them, 304 answers.
     pub not_modified: u64,
-    /// States of a channel that were never shown.
+    /// States of a channel that no answer showed.
     pub skipped_states: u64,
-    /// Polls whose predecessor was still unanswered when they were due.
+    /// Polls that were due while the previous one was unanswered.
     pub overruns: u64,
     /// Age of the state at each answer (`delivery.trip`).
     pub age_at_receipt: Latency,
 }
 
-/// Figures special to long polling.
+/// Figures of long polling.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LongPoll {
-    /// Answers with news during measure.
+    /// Answers with new messages during measure.
     pub answers: u64,
-    /// Answers without.
+    /// Answers without a message, at the end of the hold.
     pub timeouts: u64,
-    /// Answers of both kinds a second.
+    /// Answers without a message, in less than half of the hold: the target does not hold requests.
+    #[serde(default)]
+    pub early: u64,
+    /// Answers without a new message: only repeated messages or messages without a stamp.
+    #[serde(default)]
+    pub other: u64,
+    /// Answers of all kinds per second.
     pub answers_per_s: f64,
-    /// clients ÷ hold: what a closed loop can reach without news. A Bayeux server says itself how
-    /// long it holds.
+    /// clients ÷ hold: the highest rate of a closed model without new messages. A Bayeux server reports
+    /// itself how long it holds.
     pub ceiling_per_s: f64,
-    /// Time-out answer − due time-out.
+    /// Timeout answer − due timeout.
     pub hold_overshoot: Latency,
-    /// How long a client was certainly deaf between answer and next request.
+    /// Request gap: time between an answer and the client's next request.
     pub deaf: Latency,
-    /// How long an answer or request was in flight, at most.
+    /// Upper bound of the time that an answer or request was in flight.
     pub in_flight: Latency,
-    /// Missing between two consecutive answers.
+    /// Publications missing between two consecutive answers.
     pub missed_deaf: u64,
-    /// Messages in an answer with news, mean.
+    /// Mean number of messages in an answer with new messages.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub messages_per_answer: Option<f64>,
-    /// Receivers of a publication, mean (requests per emit cycle).
+    /// Mean number of receivers of a publication (requests per emit cycle).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receivers_per_publication: Option<f64>,
     /// TCP connections made after the first of each client.
     pub new_connections: u64,
 }
 
-/// Figures special to Bayeux, over the whole arm where nothing else is said.
+/// Figures of Bayeux, over the whole arm unless stated otherwise.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Bayeux {
-    /// The server agreed to acknowledge in every session, so that it owes each message once and in
-    /// order. Without it nothing is promised about order over two connections.
+    /// The server agreed to the acknowledge extension in every session, so it owes each message once and in
+    /// order. Without the extension, order over two connections is not promised.
     pub order_promised: bool,
-    /// Handshakes asked for: one a client, and one each time it had to begin anew.
+    /// Handshakes requested: one per client, and one each time a client had to start over.
     pub handshakes: u64,
     /// Messages refused because the server did not know the client (402).
     pub unknown_client: u64,
-    /// Connects asked for during measure.
+    /// Connects requested during measure.
     pub connects: u64,
-    /// Those answered without a message; absent over WebSocket, where messages come by themselves.
+    /// Connects answered without a message; absent over WebSocket, where messages need no request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub connects_empty: Option<u64>,
     /// What the server advised.
@@ -74,27 +80,27 @@ pub struct Bayeux {
     /// Longest time that the server said it holds a connect.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold_advised_us: Option<u64>,
-    /// Messages sent beside handshakes and connects: subscriptions, publications, farewells.
+    /// Messages sent beside handshakes and connects: subscriptions, publications, disconnects.
     pub commands: u64,
     /// Second connections made, for commands while a connect was held.
     pub second_connections: u64,
-    /// Most of them open at once: the highest of one second, shards added.
+    /// Most of them open at once: the highest second, summed over shards.
     pub second_open_max: u64,
-    /// Messages in an answer with news during measure, mean; absent over WebSocket.
+    /// Mean number of messages in an answer with new messages during measure; absent over WebSocket.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub messages_per_reply: Option<f64>,
 }
 
-/// The advice of a Bayeux server (Bayeux 1.0, section 3.6), by what it told to do.
+/// The advice of a Bayeux server (Bayeux 1.0, section 3.6), by the advised action.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BayeuxAdvice {
-    /// Go on with connects.
+    /// Continue with connects.
     pub retry: u64,
-    /// Begin anew with a handshake.
+    /// Start over with a handshake.
     pub handshake: u64,
-    /// Do not come back.
+    /// Do not reconnect.
     pub none: u64,
-    /// Another session was taken to share the client's cookies: the server then holds nothing.
+    /// The server assumed that another session shares the client's cookies; it then does not hold requests.
     pub multiple_clients: u64,
     /// Pauses made because an interval was advised.
     pub interval_obeyed: u64,

@@ -1,8 +1,8 @@
-//! One second of an arm, as `windows.csv` holds it.
+//! One second of an arm, as written to `windows.csv`.
 
 use serde::{Deserialize, Serialize};
 
-/// One second of one arm: a line of `windows.csv`. By received instants, where nothing else is said.
+/// One second of one arm: a line of `windows.csv`. Counted by received instant unless stated otherwise.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Window {
@@ -10,17 +10,17 @@ pub struct Window {
     pub arm: String,
     /// Seconds from the arm's start.
     pub second: u32,
-    /// Phase the second begins in.
+    /// Phase in which the second begins.
     pub phase: String,
-    /// Connections the ramp asks for by now.
+    /// Connections due by now, by the ramp.
     pub asked: u64,
     /// Connections subscribed at the end of the second.
     pub connected: u64,
-    /// Connections that got a first byte of response by its end.
+    /// Connections that received a first byte of response by the end of the second.
     pub established: u64,
-    /// Connections lost unasked in this second.
+    /// Connections lost unexpectedly in this second.
     pub lost: u64,
-    /// Connection attempts failed in this second.
+    /// Connection attempts that failed in this second.
     pub failed: u64,
     /// Publications due.
     pub due: u64,
@@ -30,23 +30,25 @@ pub struct Window {
     pub delivered: u64,
     /// Requests sent by pollers and long pollers.
     pub requests: u64,
-    /// Answers with news to requests that were held; absent where none are.
+    /// Answers with new messages to held requests; absent if no requests are held.
     pub answers: Option<u64>,
-    /// Answers without.
+    /// Answers without a new message.
     pub timeouts: Option<u64>,
-    /// Longest emit of the measured publications due in this second: last received − sent; absent if nobody heard one.
+    /// Longest emit of the measured publications due in this second: last received − sent; absent if none was
+    /// received.
     pub emit_duration_max_us: Option<i64>,
-    /// Mean of their emits.
+    /// Mean emit of these publications.
     pub emit_duration_mean_us: Option<i64>,
-    /// How many heard each measured publication due in this second, on average: the requests an emit cycle.
+    /// Mean number of receivers of the measured publications due in this second: the requests per emit cycle.
     pub receivers_per_publication: Option<f64>,
-    /// How many heard the last publication that was due by its end, in time: every channel's, on average a client.
+    /// Clients that received the latest publications due by its end, in time: mean receivers × channels ÷
+    /// channels per client.
     pub served: Option<u64>,
     /// Bytes in.
     pub bytes_in: u64,
     /// Bytes out.
     pub bytes_out: u64,
-    /// p50 of received − due of deliveries received in this second; empty if none.
+    /// p50 of received − due of the deliveries received in this second; empty if there are none.
     pub p50_us: Option<i64>,
     /// p99.
     pub p99_us: Option<i64>,
@@ -64,10 +66,10 @@ pub struct Window {
     pub server_rss_bytes: Option<u64>,
     /// Threads of the server.
     pub server_threads: Option<u64>,
-    /// CPU of the whole host, ours and everybody's, by ticks of 10 ms.
+    /// CPU of the whole host, all programs included, by ticks of 10 ms.
     pub host_cpu_us: Option<u64>,
-    /// Memory of the whole host that was lately used (`Active` of `/proc/meminfo`).
-    pub host_active_bytes: Option<u64>,
+    /// Memory of the whole host in use: `MemTotal` − `MemAvailable` of `/proc/meminfo`.
+    pub host_used_bytes: Option<u64>,
     /// Generator RSS.
     pub generator_rss_bytes: Option<u64>,
     /// Run-queue wait of the generator.
@@ -76,12 +78,12 @@ pub struct Window {
     pub steal_us: Option<u64>,
 }
 
-/// What a column of `windows.csv` counts in.
+/// The unit of a column of `windows.csv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnUnit {
     /// A number of things.
     Count,
-    /// Bytes that came or went in the second.
+    /// Bytes received or sent in the second.
     Bytes,
     /// Memory at the end of the second, in bytes.
     Memory,
@@ -91,19 +93,19 @@ pub enum ColumnUnit {
     Cpu,
 }
 
-/// What a column of `windows.csv` is called for people.
+/// A column of `windows.csv`, with its title for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowColumn {
-    /// Its name in the file's first line.
+    /// Its name in the file's header line.
     pub name: &'static str,
-    /// In words, without the unit.
+    /// Its title, without the unit.
     pub title: &'static str,
-    /// What it counts in.
+    /// Its unit.
     pub unit: ColumnUnit,
 }
 
 impl WindowColumn {
-    /// Every column that holds numbers, in the file's order.
+    /// Every numeric column, in the file's order.
     pub const ALL: &[WindowColumn] = {
         use ColumnUnit::{Bytes, Count, Cpu, Memory, Time};
         const fn of(name: &'static str, title: &'static str, unit: ColumnUnit) -> WindowColumn {
@@ -138,19 +140,19 @@ impl WindowColumn {
             of("server_rss_bytes", "resident memory of the server", Memory),
             of("server_threads", "threads of the server", Count),
             of("host_cpu_us", "CPU of the whole host", Cpu),
-            of("host_active_bytes", "active memory of the whole host", Memory),
+            of("host_used_bytes", "memory in use on the whole host", Memory),
             of("generator_rss_bytes", "resident memory of the generator", Memory),
             of("run_queue_wait_us", "run-queue wait of the generator", Time),
             of("steal_us", "CPU stolen by other guests", Cpu),
         ]
     };
 
-    /// The column with this name.
+    /// Returns the column with this name.
     pub fn find(name: &str) -> Option<&'static WindowColumn> {
         WindowColumn::ALL.iter().find(|column| column.name == name)
     }
 
-    /// Its value in a second; absent where it was not measured.
+    /// Returns the column's value in a second; `None` if it was not measured.
     pub fn value(&self, window: &Window) -> Option<f64> {
         serde_json::to_value(window).ok()?.get(self.name)?.as_f64()
     }

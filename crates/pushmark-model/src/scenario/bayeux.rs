@@ -1,4 +1,4 @@
-//! Which Bayeux channel stands for a channel: `channel = "/{channel}"` beside the URL.
+//! The Bayeux channel of a channel: `channel = "/{channel}"` beside the URL.
 
 use super::endpoints::Compiler;
 use super::error::ScenarioError;
@@ -6,22 +6,22 @@ use super::target::SubscribeTemplate;
 use crate::plan::Bayeux;
 use crate::template::{Place, Template};
 
-/// The Bayeux channel of a channel, where nothing else is said.
+/// The default Bayeux channel of a channel.
 const CHANNEL: &str = "/{channel}";
 
-/// What may stand in a segment beside letters and digits (Bayeux 1.0, section 2.1, `mark`).
+/// Characters allowed in a segment beside letters and digits (Bayeux 1.0, section 2.1, `mark`).
 const MARKS: &str = "-_!~()$@";
 
 const ACCEPTED: &str = "a Bayeux channel such as \"/{channel}\" or \"/rooms/{channel}\"";
 
 impl Compiler<'_> {
-    /// What a Bayeux client needs beside the URL. What is refused stands in `errors`.
+    /// Returns the settings of a Bayeux client beyond the URL. Adds mistakes to `errors`.
     pub(super) fn bayeux(&mut self, key: &str, template: &SubscribeTemplate) -> Option<Bayeux> {
         let key = format!("{key}.channel");
         let text = template.channel.as_deref().unwrap_or(CHANNEL);
         let channel = self.template(&key, text)?;
         let names = &self.scenario.subscriptions.names;
-        // Only names that bring their own slash can stand at the beginning.
+        // A template may begin with the name only if every name begins with a slash.
         let bare = !text.starts_with('/') && (names.is_empty() || names.iter().any(|n| !n.starts_with('/')));
         let why = if bare { Some("a Bayeux channel begins with a slash") } else { wrong(&channel) };
         if let Some(why) = why {
@@ -32,7 +32,7 @@ impl Compiler<'_> {
             self.errors.push(
                 ScenarioError::at(
                     key,
-                    format!("nothing says which Bayeux channel each of {} channels is", self.channels()),
+                    format!("the template does not name each of {} Bayeux channels", self.channels()),
                 )
                 .found(format!("{text:?}"))
                 .accepted(ACCEPTED),
@@ -45,12 +45,12 @@ impl Compiler<'_> {
         })
     }
 
-    /// Peers publish on the channel they hear: it must be one channel.
+    /// Checks that peers can publish on the channel they subscribe to: it must be a single channel.
     pub(super) fn publishes_on(&mut self, key: &str, bayeux: &Bayeux) {
         let text = bayeux.channel.source();
         if text.contains('*') {
             self.errors.push(
-                ScenarioError::at(format!("{key}.channel"), "nobody can publish on a wildcard channel")
+                ScenarioError::at(format!("{key}.channel"), "a client cannot publish on a wildcard channel")
                     .found(format!("{text:?}"))
                     .accepted("a channel without *, or another publisher.mode than \"peer\""),
             );
@@ -58,14 +58,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Why this cannot be the channel of a subscription (Bayeux 1.0, sections 2.2 and 2.2.1).
+/// Returns why this cannot be the channel of a subscription (Bayeux 1.0, sections 2.2 and 2.2.1).
 fn wrong(channel: &Template) -> Option<&'static str> {
-    let others = |place: &Place| {
-        !matches!(place, Place::Channel | Place::Client | Place::ClientField(_) | Place::Port)
-    };
-    if channel.places().any(others) {
-        return Some("a Bayeux channel can name {channel} and {client} only");
-    }
     let text = channel.source();
     let rest = text.strip_prefix('/').unwrap_or(text);
     if rest == "meta" || rest.starts_with("meta/") {
@@ -80,7 +74,7 @@ fn wrong(channel: &Template) -> Option<&'static str> {
         let ok = |c: char| c.is_ascii_alphanumeric() || MARKS.contains(c) || "{}.".contains(c);
         if segment.is_empty() || !segment.chars().all(ok) {
             return Some(
-                "a segment of a Bayeux channel has letters, digits and -_!~()$@; wildcards stand last",
+                "a segment of a Bayeux channel has letters, digits and -_!~()$@; wildcards come last",
             );
         }
     }
@@ -100,7 +94,11 @@ mod tests {
         };
         let (scenario, _) = Scenario::parse(&text, &[]).map_err(told)?;
         let endpoints = Endpoints::of_target(&scenario.target).expect("templates");
-        resolve(&scenario, &Context { endpoints: &endpoints, clients: None, tls: None, run: 1 }).map_err(told)
+        resolve(
+            &scenario,
+            &Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 1 },
+        )
+        .map_err(told)
     }
 
     fn refused(target: &str, more: &str) -> String {
@@ -181,7 +179,7 @@ mod tests {
             read(&table(channel), "").unwrap_or_else(|e| panic!("{channel}: {e:?}"));
         }
         read(&table("{channel}"), "[subscriptions]\nnames = [\"/a/b\"]").expect("its own slash");
-        assert!(refused(&table("/a"), "[subscriptions]\nchannels = 2").contains("each of 2 channels"));
+        assert!(refused(&table("/a"), "[subscriptions]\nchannels = 2").contains("each of 2 Bayeux channels"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a scenario's text alone shows to be wrong.
+//! Checks of a scenario that need only its text.
 
 use super::Scenario;
 use super::endpoints::{Compiler, Endpoints};
@@ -6,14 +6,13 @@ use super::error::{ScenarioError, one_of};
 use super::load::{BROWSERS_MAX, Load};
 use super::publisher::{Publisher, PublisherMode};
 use super::subscriptions::SubscriptionsSpec;
-use super::target::Target;
 use crate::metrics::{Expression, ExpressionError};
 use crate::schedule::Arrivals;
 use crate::stamp::{CHANNELS_MAX, STAMP_LEN};
 use crate::transport::Transport;
 use crate::units::{Bytes, Nanos, SizeRange};
 
-/// Most connections of an arm: far above what one host can hold, far below overflow.
+/// Maximum number of connections of an arm: far above what one host can hold, and far below overflow.
 pub(super) const CONNECTIONS_MAX: u64 = 10_000_000;
 
 /// Largest payload.
@@ -22,12 +21,20 @@ const SIZE_MAX: u64 = 16 << 20;
 /// Longest batch of arrivals.
 const BATCH_MAX_NS: u64 = 100_000_000;
 
-/// Most generator threads.
+/// Maximum number of channels of a connection: their names alone make a request of some hundred KiB.
+const PER_CONNECTION_MAX: u64 = 65_536;
+
+/// Maximum number of subscriptions of an arm, at 60 bytes each.
+const SUBSCRIPTIONS_MAX: u64 = 200_000_000;
+
+/// Maximum number of generator threads.
 const THREADS_MAX: u32 = 1_024;
 
-/// Everything wrong with a scenario, in no order.
+/// Returns all mistakes in a scenario, in no order.
 pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
     let mut errors = Vec::new();
+    // First: if a place and a consequence of it are both wrong, the place is reported.
+    super::places::check(scenario, &mut errors);
     top(scenario, &mut errors);
     target(scenario, &mut errors);
     super::tls::check(&scenario.target, &mut errors);
@@ -35,7 +42,7 @@ pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
     super::pull::check(scenario, &mut errors);
     subscriptions(&scenario.subscriptions, scenario.load.connections, &mut errors);
     if let Some(p) = &scenario.publisher {
-        publisher(p, &scenario.target, &mut errors);
+        publisher(p, scenario, &mut errors);
     }
     if let Some(transports) = &scenario.transports {
         peers(scenario, transports, &mut errors);
@@ -64,7 +71,7 @@ fn top(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     }
     if scenario.batch.0 > BATCH_MAX_NS {
         errors.push(
-            ScenarioError::at("batch", "what is read so late says little of when it came")
+            ScenarioError::at("batch", "this batch time is too long to measure latency")
                 .found(scenario.batch)
                 .accepted(format!("at most {}", Nanos(BATCH_MAX_NS))),
         );
@@ -73,7 +80,7 @@ fn top(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let Some(transports) = &scenario.transports else { return };
     if transports.is_empty() {
         errors.push(
-            ScenarioError::at("transports", "no transport is asked for")
+            ScenarioError::at("transports", "`transports` is empty")
                 .found("an empty list")
                 .accepted(one_of(Transport::ALL.map(Transport::name)))
                 .help("leave the key out to compare all that the target has"),
@@ -103,7 +110,7 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
                 errors.push(
                     ScenarioError::at(
                         format!("target.{key}"),
-                        format!("`server` brings its own templates, so `{key}` contradicts it"),
+                        format!("`server` has its own templates, so `{key}` is not allowed"),
                     )
                     .found("both")
                     .accepted("either server = \"…\", or templates under [target.subscribe]"),
@@ -115,29 +122,29 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     at_least_one("target.port", target.port.map_or(1, u64::from), errors);
     if let Some(on) = target.log {
         errors.push(
-            ScenarioError::at("target.log", "only servers that keep the contract switch their log when told")
+            ScenarioError::at("target.log", "only servers with the contract can switch their request log")
                 .found(format!("{on}, and no server"))
                 .accepted("server = \"…\" of `pushmark servers list` beside it"),
         );
     }
     if let (Some(port), None) = (target.port, &target.process) {
         errors.push(
-            ScenarioError::at("target.port", "this is the port of a server that pushmark starts")
+            ScenarioError::at("target.port", "`port` needs a server that pushmark starts")
                 .found(format!("{port}, and nothing to start"))
                 .accepted("server = \"…\", or [target.process] with start = […]")
-                .help("where a running system is reached stands in its URLs, under [target.subscribe]"),
+                .help("write the port of a running system in its URLs, under [target.subscribe]"),
         );
     }
     if !target.flags.is_empty() {
         errors.push(
-            ScenarioError::at("target.flags", "flags are those of a server's row")
+            ScenarioError::at("target.flags", "`flags` needs a server of the registry")
                 .found("flags, and no server")
                 .accepted("server = \"…\" of `pushmark servers list` beside them"),
         );
     }
     let Some(endpoints) = Endpoints::of_target(target) else {
         errors
-            .push(ScenarioError::at("target", "the scenario names nothing to measure").accepted(
+            .push(ScenarioError::at("target", "the scenario has no target").accepted(
                 "server = \"…\" of `pushmark servers list`, or templates under [target.subscribe]",
             ));
         return;
@@ -153,7 +160,7 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     for transport in scenario.transports.iter().flatten().filter(|t| !offered.contains(t)) {
         errors.push(no_template(*transport, &offered));
     }
-    let mut compiler = Compiler { scenario, started: endpoints.started, errors: Vec::new() };
+    let mut compiler = Compiler { scenario, errors: Vec::new() };
     for transport in offered {
         let template = endpoints.subscribe.of(transport).expect("offered");
         compiler.subscribe(&format!("target.subscribe.{transport}"), transport, template);
@@ -164,7 +171,7 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     if let Some(process) = &target.process {
         if process.start.is_empty() {
             compiler.errors.push(
-                ScenarioError::at("target.process.start", "there is no command to start")
+                ScenarioError::at("target.process.start", "the start command is empty")
                     .found("an empty list")
                     .accepted("a command and its arguments, such as [\"./server\", \"--port\", \"{port}\"]"),
             );
@@ -173,14 +180,8 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
             compiler.url("target.process.ready", ready, false);
         }
     }
-    if let Some(stamp) = &target.stamp
-        && !stamp.json.starts_with('/')
-    {
-        compiler.errors.push(
-            ScenarioError::at("target.stamp.json", "this is not a JSON pointer")
-                .found(format!("{:?}", stamp.json))
-                .accepted("a pointer such as \"/ts\" or \"/data/time\""),
-        );
+    if let Some(stamp) = &target.stamp {
+        super::stamp::check(stamp, &mut compiler.errors);
     }
     errors.append(&mut compiler.errors);
     // One wrong header shared by all transports is one error.
@@ -250,7 +251,7 @@ fn subscriptions(s: &SubscriptionsSpec, connections: u64, errors: &mut Vec<Scena
         at_least_one("subscriptions.rooms.size", u64::from(rooms.size), errors);
         if s.per_connection > 1 {
             errors.push(
-                ScenarioError::at("subscriptions.per_connection", "a connection sits in one room")
+                ScenarioError::at("subscriptions.per_connection", "a connection has only one room")
                     .found(s.per_connection)
                     .accepted("1 with `rooms`")
                     .help("for several channels a connection, set `channels` instead of `rooms`"),
@@ -274,7 +275,7 @@ fn subscriptions(s: &SubscriptionsSpec, connections: u64, errors: &mut Vec<Scena
     if channels > u64::from(CHANNELS_MAX) {
         let key = if s.rooms.is_some() { "subscriptions.rooms.size" } else { "subscriptions.channels" };
         errors.push(
-            ScenarioError::at(key, "a stamp cannot name so many channels")
+            ScenarioError::at(key, "a stamp cannot identify this many channels")
                 .found(format!("{channels} channels"))
                 .accepted(format!("at most {CHANNELS_MAX}")),
         );
@@ -283,10 +284,26 @@ fn subscriptions(s: &SubscriptionsSpec, connections: u64, errors: &mut Vec<Scena
         errors.push(
             ScenarioError::at(
                 "subscriptions.per_connection",
-                format!("a connection cannot hear {} of {channels} channels", s.per_connection),
+                format!("a connection cannot subscribe to {} of {channels} channels", s.per_connection),
             )
             .found(s.per_connection)
             .accepted(format!("1 to subscriptions.channels, {channels}")),
+        );
+    }
+    let per_connection = u64::from(s.per_connection);
+    at_most("subscriptions.per_connection", per_connection, PER_CONNECTION_MAX, errors);
+    if per_connection <= PER_CONNECTION_MAX
+        && per_connection * connections.min(CONNECTIONS_MAX) > SUBSCRIPTIONS_MAX
+    {
+        errors.push(
+            ScenarioError::at(
+                "subscriptions.per_connection",
+                format!(
+                    "{connections} connections to {per_connection} channels each are too many subscriptions"
+                ),
+            )
+            .found(format!("{} subscriptions", per_connection * connections))
+            .accepted(format!("at most {SUBSCRIPTIONS_MAX} (connections × per_connection)")),
         );
     }
     names(s, channels, errors);
@@ -295,7 +312,7 @@ fn subscriptions(s: &SubscriptionsSpec, connections: u64, errors: &mut Vec<Scena
 fn names(s: &SubscriptionsSpec, channels: u64, errors: &mut Vec<ScenarioError>) {
     if !s.names.is_empty() && s.names.len() as u64 != channels {
         errors.push(
-            ScenarioError::at("subscriptions.names", format!("{channels} channels need as many names"))
+            ScenarioError::at("subscriptions.names", format!("{channels} channels need {channels} names"))
                 .found(format!("{} names", s.names.len()))
                 .accepted("one name a channel, or no names"),
         );
@@ -321,7 +338,8 @@ fn names(s: &SubscriptionsSpec, channels: u64, errors: &mut Vec<ScenarioError>) 
     }
 }
 
-fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
+fn publisher(p: &Publisher, scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
+    let target = &scenario.target;
     at_least_one("publisher.connections", u64::from(p.connections()), errors);
     super::feed::check(p, errors);
     above_zero("publisher.timeout", p.timeout, errors);
@@ -329,7 +347,7 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
         at_least_one("publisher.count", 0, errors);
     }
     size("publisher.size", p.size, errors);
-    super::publisher::check_rate(p, errors);
+    super::publisher::check_rate(p, scenario.subscriptions.channels_of(scenario.load.connections), errors);
     if p.mode == PublisherMode::Emitter && p.arrivals == Arrivals::Poisson {
         errors.push(
             ScenarioError::at("publisher.arrivals", "an emitter publishes at a constant interval")
@@ -346,7 +364,7 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
     }
     if p.mode == PublisherMode::Emitter && p.check {
         errors.push(
-            ScenarioError::at("publisher.check", "an emitter does not know what the seed draws")
+            ScenarioError::at("publisher.check", "an emitter cannot draw padding from the seed")
                 .found("true with mode = \"emitter\"")
                 .accepted("false, or mode = \"external\""),
         );
@@ -356,7 +374,7 @@ fn publisher(p: &Publisher, target: &Target, errors: &mut Vec<ScenarioError>) {
     }
     match p.mode {
         PublisherMode::External if target.publish.is_none() => errors.push(
-            ScenarioError::at("publisher", "nothing says how to publish to this target")
+            ScenarioError::at("publisher", "the target does not say how to publish")
                 .accepted("[target.publish] with url = \"…\" and body = \"{message}\"")
                 .help("to observe a target that publishes by itself, leave [publisher] out"),
         ),
@@ -404,7 +422,7 @@ fn peers(scenario: &Scenario, transports: &[Transport], errors: &mut Vec<Scenari
 }
 
 pub(super) fn no_peer_text(key: &str) -> ScenarioError {
-    ScenarioError::at(key, "nothing says how a client publishes")
+    ScenarioError::at(key, "the target does not say how a client publishes")
         .accepted("publish = \"…{channel}…{message}…\" beside the url")
 }
 
@@ -412,7 +430,7 @@ fn size(key: &str, size: SizeRange, errors: &mut Vec<ScenarioError>) {
     let stamp = STAMP_LEN as u64;
     if size.low.0 < stamp {
         errors.push(
-            ScenarioError::at(key, "a payload has to hold its stamp, 48 bytes")
+            ScenarioError::at(key, "a payload must hold its stamp, 48 bytes")
                 .found(size)
                 .accepted(format!("{} or more", Bytes(stamp))),
         );
@@ -439,7 +457,7 @@ fn thresholds(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
                     .accepted("a metric such as delivery.p99, delivery.missing, connect.failed or published.lag.p99"),
             ),
             Err(ExpressionError::Bound { found, accepted }) => errors.push(
-                ScenarioError::at(key, format!("`{metric}` has no such bound"))
+                ScenarioError::at(key, format!("invalid bound for `{metric}`"))
                     .found(format!("{found:?}"))
                     .accepted(accepted),
             ),
@@ -455,7 +473,7 @@ pub(super) fn at_least_one(key: &str, value: u64, errors: &mut Vec<ScenarioError
 
 pub(super) fn at_most(key: &str, value: u64, max: u64, errors: &mut Vec<ScenarioError>) {
     if value > max {
-        let error = ScenarioError::at(key, format!("`{key}` is more than pushmark plans for"));
+        let error = ScenarioError::at(key, format!("`{key}` is above the limit"));
         errors.push(error.found(value).accepted(format!("at most {max}")));
     }
 }
@@ -470,9 +488,4 @@ pub(super) fn above_zero(key: &str, value: Nanos, errors: &mut Vec<ScenarioError
 /// RFC 9110 token, which names of headers and methods are.
 pub(super) fn header_name_ok(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-}
-
-/// The places of a template, for messages.
-pub(super) fn places() -> String {
-    crate::template::NAMES.map(|name| format!("{{{name}}}")).join(", ")
 }

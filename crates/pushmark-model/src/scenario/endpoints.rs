@@ -1,41 +1,42 @@
-//! Where a target is reached: its templates, made into what a plan holds.
+//! The endpoints of a target: compiles its templates for a plan.
 //!
-//! The same for a server of the registry and for a target described in the scenario, so
-//! that both are refused for the same reasons.
+//! The same code serves servers of the registry and targets described in the scenario, so that both get the
+//! same checks.
 
 use std::collections::BTreeMap;
 
-use super::check::{header_name_ok, places};
+use super::check::header_name_ok;
 use super::error::ScenarioError;
-use super::target::{PublishTemplate, SubscribeSet, SubscribeTemplate};
+use super::places::{self, as_it_is};
+use super::target::{ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate};
 use super::url::{TargetUrl, UrlError};
 use super::{Scenario, Target};
 use crate::plan::{Answer, Cursor, Every, Over, Publish, Subscribe};
 use crate::template::{Place, Template};
 use crate::transport::Transport;
 
-/// Where a target is reached, and what it can do.
+/// The endpoints of a target, and its abilities.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoints {
     /// The server's name, or the target's origin.
     pub name: String,
     /// How clients subscribe.
     pub subscribe: SubscribeSet,
-    /// How a message is published; absent: it cannot be, from outside.
+    /// How a message is published; absent: not possible from outside.
     pub publish: Option<PublishTemplate>,
-    /// It can publish by itself, every interval.
+    /// Whether it has emitters.
     pub emitters: bool,
-    /// pushmark starts it, so `{port}` is known.
+    /// Whether pushmark starts it, so that `{port}` is known.
     pub started: bool,
 }
 
 impl Endpoints {
-    /// Those of a target described in the scenario; `None` where it names a server instead.
+    /// Returns the endpoints of a target described in the scenario, or `None` if it names a server.
     pub fn of_target(target: &Target) -> Option<Endpoints> {
         let subscribe = target.subscribe.clone()?;
         let first = subscribe.transports().into_iter().find_map(|t| subscribe.of(t)).map(|s| s.url.as_str());
         Some(Endpoints {
-            name: first.map(origin).unwrap_or_default(),
+            name: first.map(|url| named(&origin(url), target.process.as_ref())).unwrap_or_default(),
             subscribe,
             publish: target.publish.clone(),
             emitters: false,
@@ -44,22 +45,34 @@ impl Endpoints {
     }
 }
 
-/// `http://host:port` of a URL.
+/// Returns the name of a target in headings: its origin. For a target that pushmark starts, it also has the
+/// started command, and omits the port, which changes each time.
+fn named(origin: &str, process: Option<&ProcessTemplate>) -> String {
+    let Some(process) = process else { return origin.to_owned() };
+    let file = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let plain = |word: &&String| !word.starts_with('-') && !word.contains(['{', ' ', '=']);
+    // The program, and the script that an interpreter is given.
+    let words = process.start.iter().take(2).enumerate();
+    let words = words.filter(|(n, word)| *n == 0 || plain(word) && word.contains('.'));
+    let words: Vec<String> = words.map(|(_, word)| file(word)).collect();
+    format!("{} ({})", origin.trim_end_matches(":{port}"), words.join(" "))
+}
+
+/// Returns `http://host:port` of a URL.
 fn origin(url: &str) -> String {
     let host_at = url.find("://").map_or(0, |at| at + 3);
     let end = url[host_at..].find(['/', '?', '#']).map_or(url.len(), |at| host_at + at);
     url[..end].to_owned()
 }
 
-/// Reads templates of one scenario; collects what is wrong with them.
+/// Compiles the templates of one scenario and collects their mistakes.
 pub(super) struct Compiler<'s> {
     pub(super) scenario: &'s Scenario,
-    pub(super) started: bool,
     pub(super) errors: Vec<ScenarioError>,
 }
 
 impl Compiler<'_> {
-    /// The subscription of a transport. What is refused stands in `errors`.
+    /// Compiles the subscription of a transport. Adds mistakes to `errors`.
     pub(super) fn subscribe(
         &mut self,
         key: &str,
@@ -72,9 +85,10 @@ impl Compiler<'_> {
         let url_key = format!("{key}.url");
         let url = self.url(&url_key, &template.url, transport.is_websocket());
         let headers = self.headers(key, &template.headers);
-        let text = |i: usize| format!("{key}.after_open[{i}]");
-        let after_open: Vec<_> =
-            template.after_open.iter().enumerate().filter_map(|(i, t)| self.template(&text(i), t)).collect();
+        let after_open = self.texts(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
+        let every = self.texts(template.every.iter().map(|e| &e.send), |i| format!("{key}.every[{i}].send"));
+        let answers =
+            self.texts(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
         let peer = template.publish.as_ref().and_then(|t| self.template(&format!("{key}.publish"), t));
         self.misplaced(key, transport, template);
         let cursor = self.cursor(key, transport, template);
@@ -92,17 +106,21 @@ impl Compiler<'_> {
             None => None,
         };
 
-        let mut places: Vec<&Place> = url.path.places().collect();
-        places.extend(headers.iter().flat_map(|(_, value)| value.places()));
-        places.extend(after_open.iter().flat_map(Template::places));
+        let requested = url.path.places().chain(headers.iter().flat_map(|(_, value)| value.places()));
+        let mut places: Vec<&Place> = requested.collect();
+        if places.contains(&&Place::Cursor) {
+            self.cursor_comes(&url_key, transport, template.cursor.is_some());
+        }
+        let messages = || after_open.iter().chain(&every).chain(&answers);
+        places.extend(messages().flat_map(Template::places));
         // A Bayeux client names its channels in its subscription; a URL may name them too.
         let names_them = bayeux.as_ref().is_some_and(|b| b.channel.names(&Place::Channel));
-        self.subscribe_places(&url_key, transport, template.cursor.is_some(), names_them, &places);
+        self.subscribe_places(&url_key, names_them, &places);
         if let Some(peer) = &peer
             && !peer.names(&Place::Message)
         {
             self.errors.push(
-                ScenarioError::at(format!("{key}.publish"), "what a client publishes must hold {message}")
+                ScenarioError::at(format!("{key}.publish"), "a client's publication must contain {message}")
                     .found(format!("{:?}", peer.source()))
                     .accepted("a text with {message}, such as \"publish {channel}\\n{message}\""),
             );
@@ -113,21 +131,23 @@ impl Compiler<'_> {
             tls: url.tls,
             path: url.path,
             headers,
-            subprotocol: template.subprotocol.clone(),
+            subprotocol: as_it_is(&template.subprotocol),
             after_open,
-            ready: template.ready.clone(),
+            ready: template.ready.as_deref().map(as_it_is),
             every: template
                 .every
                 .iter()
-                .map(|e| Every { after_ns: e.after.0, send: e.send.clone() })
+                .zip(every)
+                .map(|(spec, send)| Every { after_ns: spec.after.0, send })
                 .collect(),
             answer: template
                 .answer
                 .iter()
-                .map(|a| Answer { on: a.on.clone(), send: a.send.clone() })
+                .zip(answers)
+                .map(|(spec, send)| Answer { on: as_it_is(&spec.on), send })
                 .collect(),
             cursor,
-            // A Bayeux session may hang on a cookie of the server's.
+            // A Bayeux session may depend on a cookie from the server.
             cookies: self.scenario.target.cookies || transport.is_bayeux(),
             resumes: template.resumes,
             peer,
@@ -136,7 +156,7 @@ impl Compiler<'_> {
         (self.errors.len() == before).then_some(subscribe)
     }
 
-    /// Where publications go.
+    /// Compiles the endpoint of publications.
     pub(super) fn publish(&mut self, key: &str, template: &PublishTemplate) -> Option<Publish> {
         let before = self.errors.len();
         if template.url.is_empty() {
@@ -169,8 +189,8 @@ impl Compiler<'_> {
         (self.errors.len() == before).then_some(publish)
     }
 
-    /// A publication names its message and, where there are several, its channel; `given` are the
-    /// keys and texts of where it goes and what it says.
+    /// Checks that a publication names its message and, if there are several channels, its channel. `given`
+    /// are the keys and texts of its URL and body.
     pub(super) fn publication_places(
         &mut self,
         key: &str,
@@ -184,7 +204,7 @@ impl Compiler<'_> {
         places.extend(headers.iter().flat_map(|(_, value)| value.places()));
         if !body.names(&Place::Message) && !url.path.names(&Place::Message) {
             self.errors.push(
-                ScenarioError::at(format!("{key}.{body_key}"), "what is published must hold {message}")
+                ScenarioError::at(format!("{key}.{body_key}"), "a publication must contain {message}")
                     .found(format!("{body_text:?}"))
                     .accepted("a template with {message}")
                     .help("the stamp that measures a delivery is part of {message}"),
@@ -194,77 +214,49 @@ impl Compiler<'_> {
             self.errors.push(
                 ScenarioError::at(
                     format!("{key}.{url_key}"),
-                    format!("nothing says which of {} channels to publish on", self.channels()),
+                    format!("the template does not say which of {} channels to publish on", self.channels()),
                 )
                 .found(format!("{url_text:?}"))
                 .accepted("{channel} in the URL, a header or the body"),
             );
         }
-        for place in [Place::Channels, Place::Cursor] {
-            self.refuse(
-                &format!("{key}.{url_key}"),
-                &places,
-                &place,
-                "a publication has none",
-                "{channel}, {message}",
-            );
-        }
     }
 
-    /// A URL; errors go to its key.
+    /// Compiles a URL. Errors get its key.
     pub(super) fn url(&mut self, key: &str, text: &str, websocket: bool) -> Option<TargetUrl> {
-        let url = match TargetUrl::parse(text, websocket) {
-            Ok(url) => url,
+        match TargetUrl::parse(text, websocket) {
+            Ok(url) => Some(url),
             Err(UrlError { message, found, accepted, help }) => {
                 let error = ScenarioError::at(key, message).found(found).accepted(accepted);
                 self.errors.push(ScenarioError { help, ..error });
-                return None;
-            }
-        };
-        if !self.started && (url.port.is_none() || url.path.names(&Place::Port)) {
-            self.errors.push(
-                ScenarioError::at(key, "{port} is only known of a server that pushmark starts")
-                    .found("{port}")
-                    .accepted("a port number, or [target.process] with start = […]"),
-            );
-        }
-        Some(url)
-    }
-
-    pub(super) fn template(&mut self, key: &str, text: &str) -> Option<Template> {
-        match Template::parse(text) {
-            Ok(template) => {
-                self.client_fields(key, &template);
-                Some(template)
-            }
-            Err(error) => {
-                let names = crate::template::NAMES;
-                self.errors.push(
-                    ScenarioError::at(key, format!("a template has no place `{{{}}}`", error.found))
-                        .found(format!("{{{}}}", error.found))
-                        .accepted(places())
-                        .nearest(super::nearest(&error.found, names).map(|name| format!("{{{name}}}"))),
-                );
                 None
             }
         }
     }
 
-    fn client_fields(&mut self, key: &str, template: &Template) {
-        let field = template.places().find_map(|place| match place {
-            Place::ClientField(name) => Some(name),
-            _ => None,
-        });
-        if let (Some(field), None) = (field, &self.scenario.target.clients) {
-            self.errors.push(
-                ScenarioError::at(key, format!("{{client.{field}}} has no table to come from"))
-                    .found(format!("{{client.{field}}}"))
-                    .accepted(format!("clients = \"users.csv\" in [target], a file with a column `{field}`")),
-            );
+    /// Compiles a list of templates. Adds invalid ones to `errors`.
+    pub(super) fn texts<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t String>,
+        key: impl Fn(usize) -> String,
+    ) -> Vec<Template> {
+        texts.enumerate().filter_map(|(i, text)| self.template(&key(i), text)).collect()
+    }
+
+    /// Compiles a template. Its places were checked with all others of the scenario.
+    pub(super) fn template(&mut self, key: &str, text: &str) -> Option<Template> {
+        match Template::parse(text) {
+            Ok(template) => Some(template),
+            Err(error) => {
+                // For a scenario this was already reported; for a server's own row it is reported here.
+                let use_ = places::use_of(&super::source::path_of(key).unwrap_or_default());
+                self.errors.push(places::unknown(key, &error.found, use_));
+                None
+            }
         }
     }
 
-    /// The target's header lines with those of `own`, which win.
+    /// Returns the target's header lines with those of `own`, which take precedence.
     pub(super) fn headers(&mut self, key: &str, own: &BTreeMap<String, String>) -> Vec<(String, Template)> {
         let shadowed = |name: &str| own.keys().any(|n| n.eq_ignore_ascii_case(name));
         let shared = self.scenario.target.headers.iter().filter(|(name, _)| !shadowed(name));
@@ -307,7 +299,7 @@ impl Compiler<'_> {
             Some(("json", pointer)) if pointer.starts_with('/') => Cursor::Json(pointer.to_owned()),
             _ => {
                 self.errors.push(
-                    ScenarioError::at(key, "this is no place for a cursor to come from")
+                    ScenarioError::at(key, "this is not a valid source of a cursor")
                         .found(format!("{text:?}"))
                         .accepted("\"header:NAME\", or \"json:/pointer\" into the answer"),
                 );
@@ -316,7 +308,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Keys that mean nothing on this transport.
+    /// Reports keys that have no effect on this transport.
     fn misplaced(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
         let messages = [
             ("after_open", !template.after_open.is_empty()),
@@ -333,7 +325,7 @@ impl Compiler<'_> {
         let bayeux =
             [("channel", template.channel.is_some()), ("acknowledge", template.acknowledge.is_some())];
         if transport.is_bayeux() {
-            let why = "Bayeux itself says what a client sends and what it is answered";
+            let why = "Bayeux defines what a client sends and receives";
             let accepted = "`url`, `channel`, `acknowledge`, `headers`";
             self.refuse_keys(key, &messages, why, accepted);
             self.refuse_keys(key, &resuming, why, accepted);
@@ -358,53 +350,61 @@ impl Compiler<'_> {
         }
     }
 
-    fn subscribe_places(
-        &mut self,
-        key: &str,
-        transport: Transport,
-        has_cursor: bool,
-        named: bool,
-        places: &[&Place],
-    ) {
+    fn subscribe_places(&mut self, key: &str, named: bool, places: &[&Place]) {
         let k = self.scenario.subscriptions.per_connection;
         let (one, all) = (places.contains(&&Place::Channel), places.contains(&&Place::Channels));
         if k > 1 && one {
             self.errors.push(
                 ScenarioError::at(
                     key,
-                    format!("{{channel}} names one channel, but a connection hears {k} (subscriptions.per_connection)"),
+                    format!("{{channel}} names one channel, but a connection subscribes to {k} (subscriptions.per_connection)"),
                 )
                 .found("{channel}")
                 .accepted("{channels}, all of them joined by commas"),
             );
         } else if self.channels() > 1 && !one && !all && !named {
             self.errors.push(
-                ScenarioError::at(
-                    key,
-                    format!("nothing says which of {} channels a client hears", self.channels()),
-                )
-                .accepted("{channel} or {channels} in the URL, a header or a message after open"),
+                ScenarioError::at(key, format!("the template names none of {} channels", self.channels()))
+                    .accepted("{channel} or {channels} in the URL, a header or a message after open"),
             );
         }
-        self.refuse(key, places, &Place::Message, "a subscription has no message", "{channel}, {channels}");
-        if !transport.is_push() && !has_cursor && places.contains(&&Place::Cursor) {
+    }
+
+    /// Checks that a request that names a cursor has one.
+    fn cursor_comes(&mut self, key: &str, transport: Transport, has_cursor: bool) {
+        let error = |message: String| ScenarioError::at(key, message).found("{cursor}");
+        if transport.is_bayeux() || matches!(transport, Transport::Stream | Transport::WebSocket) {
             self.errors.push(
-                ScenarioError::at(key, "{cursor} is used, but nothing says where it comes from")
-                    .found("{cursor}")
+                error(format!("{{cursor}} has no meaning here: `{transport}` has none"))
+                    .accepted("{cursor} under poll, long-poll or sse"),
+            );
+        } else if !transport.is_push() && !has_cursor {
+            self.errors.push(
+                error("{cursor} is used, but its source is not set".to_owned())
                     .accepted("cursor = \"header:NAME\" or cursor = \"json:/pointer\" beside the url"),
             );
         }
     }
 
-    fn refuse(&mut self, key: &str, places: &[&Place], place: &Place, why: &str, accepted: &str) {
-        if places.contains(&place) {
-            let name = format!("{{{}}}", format!("{place:?}").to_lowercase());
-            let error = ScenarioError::at(key, format!("{name} has no meaning here: {why}"));
-            self.errors.push(error.found(name).accepted(accepted));
-        }
-    }
-
     pub(super) fn channels(&self) -> u64 {
         self.scenario.subscriptions.channels_of(self.scenario.load.connections)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_started_target_is_called_by_what_is_started() {
+        let name = |target: &str| {
+            let text = format!("[target.subscribe]\nwebsocket = \"ws://127.0.0.1:{{port}}/ws\"\n{target}");
+            let (scenario, _) = Scenario::parse(&text, &[]).unwrap();
+            Endpoints::of_target(&scenario.target).unwrap().name
+        };
+        let started = |words: &str| name(&format!("[target.process]\nstart = [{words}]\n"));
+        assert_eq!(started("\"node\", \"src/server.cjs\", \"{port}\""), "ws://127.0.0.1 (node server.cjs)");
+        assert_eq!(started("\"/opt/bin/relay\", \"--token=x.y\""), "ws://127.0.0.1 (relay)");
+        assert_eq!(started("\"sh\", \"-c\", \"exec ./a.out\""), "ws://127.0.0.1 (sh)");
     }
 }

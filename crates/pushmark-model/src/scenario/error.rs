@@ -1,16 +1,16 @@
-//! What is wrong with a scenario: what was found, what is accepted, and where.
+//! Mistakes in a scenario: what was found, what is accepted, and where.
 
 use std::fmt;
 use std::ops::Range;
 
-/// One thing wrong with a scenario file or a flag that edits it.
+/// One mistake in a scenario file or in a flag that edits it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// What is wrong, as one sentence without a full stop.
+    /// The mistake, as one sentence without a full stop.
     pub message: String,
     /// The value found.
     pub found: Option<String>,
-    /// What would be taken.
+    /// What is accepted.
     pub accepted: Option<String>,
     /// The nearest accepted spelling.
     pub nearest: Option<String>,
@@ -20,9 +20,9 @@ pub struct ScenarioError {
     pub span: Option<Range<usize>>,
     /// The flag that gave the value: `--set load.connections=many`.
     pub flag: Option<String>,
-    /// What to do.
+    /// Advice.
     pub help: Option<String>,
-    /// The key itself is wrong, not its value.
+    /// Whether the key itself is wrong, not its value.
     pub on_key: bool,
 }
 
@@ -32,42 +32,42 @@ impl ScenarioError {
         ScenarioError { key: key.into(), message: message.into(), ..ScenarioError::default() }
     }
 
-    /// Says what was found.
+    /// Sets what was found.
     #[must_use]
     pub fn found(mut self, found: impl fmt::Display) -> ScenarioError {
         self.found = Some(found.to_string());
         self
     }
 
-    /// Says what is accepted.
+    /// Sets what is accepted.
     #[must_use]
     pub fn accepted(mut self, accepted: impl Into<String>) -> ScenarioError {
         self.accepted = Some(accepted.into());
         self
     }
 
-    /// Says what comes nearest.
+    /// Sets the nearest accepted spelling.
     #[must_use]
     pub fn nearest(mut self, nearest: Option<String>) -> ScenarioError {
         self.nearest = nearest;
         self
     }
 
-    /// Says what to do.
+    /// Sets the advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> ScenarioError {
         self.help = Some(help.into());
         self
     }
 
-    /// Says that the key is wrong, not its value.
+    /// Marks the key as wrong instead of its value.
     #[must_use]
     pub fn on_key(mut self) -> ScenarioError {
         self.on_key = true;
         self
     }
 
-    /// What stands under the marked place: the nearest spelling, or what was found.
+    /// Returns the label of the marked place: the nearest spelling, or what was found.
     pub fn label(&self) -> String {
         match (&self.nearest, &self.found) {
             (Some(nearest), _) => format!("did you mean `{nearest}`?"),
@@ -76,7 +76,7 @@ impl ScenarioError {
         }
     }
 
-    /// What is accepted and what to do, a line each.
+    /// Returns what is accepted and the advice, one line each.
     pub fn advice(&self) -> Option<String> {
         let accepted = self.accepted.as_ref().map(|a| format!("accepted: {a}"));
         let lines: Vec<String> = accepted.into_iter().chain(self.help.clone()).collect();
@@ -95,14 +95,14 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The accepted word nearest to what was written, if one is near enough to be meant.
+/// Returns the accepted word nearest to the written one, if it is near enough.
 pub fn nearest<'w>(found: &str, accepted: impl IntoIterator<Item = &'w str>) -> Option<String> {
     let distance = |word: &&str| strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase());
     let best = accepted.into_iter().min_by_key(distance)?;
     (distance(&best) <= (found.chars().count() / 3).max(1)).then(|| best.to_owned())
 }
 
-/// Words in a sentence: `a, b, c`.
+/// Joins words: `a, b, c`.
 pub fn one_of<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     words.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,5 @@
-//! A feed: publications over WebSockets that stay open (`publisher.over = "websocket"`), what a
-//! target says of them, and what of it cannot be.
+//! A feed: publications over WebSockets that stay open (`publisher.over = "websocket"`), its keys, and
+//! their checks.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use super::endpoints::Compiler;
 use super::error::ScenarioError;
+use super::places::as_it_is;
 use super::publisher::{Over, Publisher, PublisherMode};
 use super::target::PublishTemplate;
 use crate::plan::{self, Publish};
-use crate::template::Template;
 
 /// How messages are published over a WebSocket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeedTemplate {
-    /// URL template (ws or wss). It is opened once, for all channels.
+    /// URL template (ws or wss). It is opened `publisher.connections` times; each channel uses one of these connections.
     pub url: String,
-    /// The text that publishes; must name `{message}`. Default: `{message}`.
+    /// Text of a publication; must name `{message}`. Default: `{message}`.
     #[serde(default = "message")]
     pub text: String,
-    /// Subprotocol to offer. Default: none.
+    /// WebSocket subprotocol to offer. Default: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subprotocol: String,
-    /// Messages sent after open, in order.
+    /// Messages to send after open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
-    /// Text whose arrival says that the feed may begin. Default: the 101.
+    /// Text whose arrival allows the feed to begin. Default: the 101.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
 }
@@ -37,7 +37,7 @@ fn message() -> String {
     "{message}".to_owned()
 }
 
-/// What the publisher's own keys say that cannot be.
+/// Reports mistakes in the keys of the publisher.
 pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
     let inside = p.mode != PublisherMode::External;
     let given = [
@@ -60,9 +60,9 @@ pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
     }
 }
 
-/// `[target.publish]` does not say where to post.
+/// Reports that `[target.publish]` has no URL.
 pub(super) fn no_url(key: &str, feeds: bool) -> ScenarioError {
-    let error = ScenarioError::at(key, "nothing says where messages are posted to")
+    let error = ScenarioError::at(key, "[target.publish] has no `url` to post messages to")
         .accepted("url = \"http://HOST:PORT/PATH?channel={channel}\"");
     match feeds {
         true => error.help("or publish over its WebSocket: publisher.over = \"websocket\""),
@@ -71,7 +71,7 @@ pub(super) fn no_url(key: &str, feeds: bool) -> ScenarioError {
 }
 
 impl Compiler<'_> {
-    /// Everything that a target says of publishing, whatever this scenario uses of it.
+    /// Checks all publishing keys of a target, including those that this scenario does not use.
     pub(super) fn published(&mut self, template: &PublishTemplate) {
         if let Some(feed) = &template.websocket {
             self.feed(feed);
@@ -81,14 +81,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Where publications of this scenario go.
+    /// Returns the endpoint of this scenario's publications.
     pub(super) fn publish_over(&mut self, template: &PublishTemplate) -> Option<Publish> {
         match (self.scenario.publisher.as_ref().map_or(Over::Post, |p| p.over), &template.websocket) {
             (Over::Post, _) => self.publish("target.publish", template),
             (Over::WebSocket, Some(feed)) => self.feed(feed),
             (Over::WebSocket, None) => {
                 self.errors.push(
-                    ScenarioError::at("publisher.over", "nothing says how to publish here over a WebSocket")
+                    ScenarioError::at("publisher.over", "[target.publish] has no `websocket` to publish over")
                         .found("\"websocket\"")
                         .accepted(
                             "\"post\", or websocket = { url = \"ws://…\", text = \"…{message}…\" } in [target.publish]",
@@ -105,9 +105,7 @@ impl Compiler<'_> {
         let url = self.url(&format!("{key}.url"), &template.url, true);
         let headers = self.headers(key, &BTreeMap::new());
         let text = self.template(&format!("{key}.text"), &template.text);
-        let at = |i: usize| format!("{key}.after_open[{i}]");
-        let after_open: Vec<Template> =
-            template.after_open.iter().enumerate().filter_map(|(i, t)| self.template(&at(i), t)).collect();
+        let after_open = self.texts(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
         let (url, text) = (url?, text?);
         let given = [("text", template.text.as_str()), ("text", template.text.as_str())];
         self.publication_places(key, given, &url, &headers, &text);
@@ -120,9 +118,9 @@ impl Compiler<'_> {
             headers,
             body: text,
             over: plan::Over::WebSocket {
-                subprotocol: template.subprotocol.clone(),
+                subprotocol: as_it_is(&template.subprotocol),
                 after_open,
-                ready: template.ready.clone(),
+                ready: template.ready.as_deref().map(as_it_is),
             },
         };
         (self.errors.len() == before).then_some(publish)

@@ -1,4 +1,4 @@
-//! `[flood]`: connections at a fixed rate until the server has had enough of them.
+//! `[flood]`: connections at a fixed rate until the server cannot take more.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,21 +11,21 @@ use crate::plan::{ArmPlan, Phases, PublisherPlan};
 use crate::schedule::Ramp;
 use crate::units::{Nanos, PerSecond};
 
-/// Most connections of a flood that says nothing.
+/// The default limit of connections of a flood.
 const LIMIT: u64 = 50_000;
 
-/// A flood in place of the crowd: `load.connections`, its ramp and the phases do not apply.
+/// A flood instead of the crowd: `load.connections`, the ramp and the phases do not apply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flood {
-    /// Connections opened each second, whatever became of those before. Default: 2/s.
+    /// Connections opened per second, independent of earlier ones (open model). Default: 2/s.
     pub rate: PerSecond,
-    /// New connections are counted over so long. Default: 100s.
+    /// Interval over which new connections are counted. Default: 100s.
     pub interval: Nanos,
-    /// Most connections. Default: 50000, or what this machine holds if that is less.
+    /// Maximum number of connections. Default: 50000, or what this machine holds if that is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// The flood ends when a publication is heard later than this after it was due. Default: 10s.
+    /// The flood ends if a publication is received later than this after it was due. Default: 10s.
     pub latency_collapse: Nanos,
 }
 
@@ -41,17 +41,17 @@ impl Default for Flood {
 }
 
 impl Flood {
-    /// Most connections.
+    /// Returns the maximum number of connections.
     pub fn limit(&self) -> u64 {
         self.limit.unwrap_or(LIMIT)
     }
 }
 
-/// What is wrong with it.
+/// Reports mistakes in a flood.
 pub(super) fn check(flood: &Flood, errors: &mut Vec<ScenarioError>) {
     if flood.rate.0 <= 0.0 {
         errors.push(
-            ScenarioError::at("flood.rate", "at this rate nobody comes")
+            ScenarioError::at("flood.rate", "this rate opens no connections")
                 .found(flood.rate)
                 .accepted("a rate above zero, such as 2/s"),
         );
@@ -68,7 +68,7 @@ pub(super) fn check(flood: &Flood, errors: &mut Vec<ScenarioError>) {
     }
 }
 
-/// Makes the arms of a scenario those of its flood, if it has one.
+/// Changes the arms of a scenario to those of its flood, if it has one.
 pub(super) fn apply(scenario: &Scenario, publisher: Option<&PublisherPlan>, arm: &mut ArmPlan) {
     let Some(flood) = &scenario.flood else { return };
     let plan = FloodPlan {
@@ -83,7 +83,8 @@ pub(super) fn apply(scenario: &Scenario, publisher: Option<&PublisherPlan>, arm:
     arm.phases.drain_ns = flood.latency_collapse.0.max(scenario.load.drain.0);
 }
 
-/// A flood of at most so many: they come while it is measured, and a trend longer.
+/// Shapes an arm into a flood of at most `limit` connections: they are opened during measure, which lasts a
+/// trend and five seconds longer.
 fn shape(arm: &mut ArmPlan, plan: FloodPlan, limit: u64) {
     let ramp = Ramp::constant(limit, plan.rate_per_s);
     let after_ns = (plan.window_s() as u64 + 5) * 1_000_000_000;
@@ -96,7 +97,7 @@ fn shape(arm: &mut ArmPlan, plan: FloodPlan, limit: u64) {
 }
 
 impl ArmPlan {
-    /// The flood of fewer, for a machine that cannot hold more of it; `by` says for want of what.
+    /// Reduces the flood for a machine that cannot hold all of it; `by` names the limiting resource.
     pub fn cut_flood(&mut self, connections: u64, by: &str) {
         if let Some(plan) = self.flood.take() {
             shape(self, FloodPlan { cut_by: Some(by.to_owned()), ..plan }, connections);

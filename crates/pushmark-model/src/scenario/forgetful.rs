@@ -1,13 +1,13 @@
-//! Clients that remember nothing (`load.cursor = false`): each asks for what comes next, and what
-//! was published between its answer and its next request passes it by.
+//! Clients without a cursor (`load.cursor = false`): each requests the next message, and misses messages
+//! published between its answer and its next request.
 
 use super::target::SubscribeTemplate;
 
-/// What such a client sends for a cursor: nothing, not even an empty one.
+/// The cursor that such a client sends: none, not even an empty one.
 const CURSOR: &str = "{cursor}";
 
-/// The template without its cursor, and without the query parameters and header lines that are
-/// nothing but the cursor.
+/// Returns the template without its cursor, and without query parameters and header lines that contain only
+/// the cursor.
 pub(super) fn forgetful(template: &SubscribeTemplate) -> SubscribeTemplate {
     let mut template = SubscribeTemplate { cursor: None, ..template.clone() };
     template.url = without_cursor(&template.url);

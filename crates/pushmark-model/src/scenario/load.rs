@@ -8,57 +8,57 @@ use super::text_or_table::{FromText, TextOr, read, read_option};
 use super::warmup::WarmUp;
 use crate::units::{Nanos, PerSecond};
 
-/// Most browser clients of an arm: each is a process of about 100 MB.
+/// Maximum number of browser clients of an arm. Each is a process of about 100 MB.
 pub(super) const BROWSERS_MAX: u32 = 32;
 
 /// The crowd, the phases and how clients behave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Load {
-    /// Connections of each arm. Default: 1000.
+    /// Number of connections of each arm. Default: 1000.
     pub connections: u64,
-    /// Real browser clients beside them, in a headless Chromium. Default: 0.
+    /// Number of browser clients in a headless Chromium, in addition to the crowd. Default: 0.
     pub browsers: u32,
-    /// How the crowd arrives. Default: 500 connections a second.
+    /// How the crowd connects. Default: 500 connections per second.
     pub ramp: RampSpec,
-    /// Pause after the ramp; nothing is published. Default: 1s.
+    /// Pause after the ramp, in which nothing is published. Default: 1s.
     pub settle: Nanos,
-    /// Published, not counted: a length, or `{ detect = true, max = "60s" }`, which ends it with a steady state of the server. Default: 2s.
+    /// Phase with publications that do not count: a length, or `{ detect = true, max = "60s" }`, which ends it once the server is in a steady state. Default: 2s.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "TextOr<WarmUp>")]
     pub warmup: WarmUp,
-    /// Published and counted. Default: 10s.
+    /// Length of the measure phase, whose publications count. Default: 10s.
     pub duration: Nanos,
-    /// Nothing new is due, late ones may still arrive; none where nothing is published. Default: 2s.
+    /// Phase without new publications, in which late deliveries may still arrive. Not used if nothing is published. If clients poll, it lasts until each has polled once more. Default: 2s.
     pub drain: Nanos,
-    /// A delivery later than this after due is late; at most `drain`. Default: as `drain`.
+    /// A delivery later than this after due counts as late; at most `drain`. Default: `drain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Nanos>,
-    /// Time between polls of one client, or a table that says more (`poll` only). Default: 1s.
+    /// Time between polls of one client, or a table with more settings (`poll` only). Default: 1s.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "TextOr<Poll>")]
     pub poll_interval: Poll,
     /// Clients that push and pull: `{ pull_share = 0.5 }`, `{ push_max = 300 }` or `{ safety_poll = "30s" }`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hybrid: Option<HybridSpec>,
-    /// Longest a long poll is held. Default: 45s.
+    /// Longest time to hold a long poll. Default: 45s.
     pub hold: Nanos,
-    /// Long pollers say what they have seen, where the target can go on from there. Default: true.
+    /// Long pollers send their cursor, if the target supports one. Default: true.
     pub cursor: bool,
-    /// A connection carries more than one answer. Default: true.
+    /// Use a connection for more than one request. Default: true.
     pub keep_alive: bool,
     /// Longest wait for a TCP connection. Default: 10s.
     pub connect_timeout: Nanos,
-    /// Longest wait from connected to the response head, where the transport answers at once. Default: 10s.
+    /// Longest wait from the request to the response head, or to the `ready` text if there is one. Default: 10s.
     pub handshake_timeout: Nanos,
     /// Longest silence of a subscribed connection before it counts as lost. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout: Option<Nanos>,
-    /// What a lost client does: `"none"`, or `{ backoff = "full-jitter", base = "100ms", max = "10s" }`. Default: none.
+    /// How a client that lost its connection reconnects: `"none"`, or `{ backoff = "full-jitter", base = "100ms", max = "10s" }`. Default: none.
     #[serde(deserialize_with = "read")]
     #[schemars(with = "TextOr<ReconnectSpec>")]
     pub reconnect: ReconnectSpec,
-    /// Source addresses the clients rotate over, for more connections than one address has ports. Default: the system's choice.
+    /// Source addresses that the clients use in turn, for more connections than one address has ports. Default: the system's choice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source_ips: Vec<std::net::IpAddr>,
 }
@@ -88,28 +88,28 @@ impl Default for Load {
     }
 }
 
-/// How the crowd arrives: `{ rate = 500 }`, `{ over = "60s" }`, or `{ steps = [{ to = 2000, over = "10s" }] }`.
+/// How the crowd connects: `{ rate = 500 }`, `{ over = "60s" }`, or `{ steps = [{ to = 2000, over = "10s" }] }`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RampSpec {
-    /// Connections a second. Default: 500.
+    /// Connections per second. Default: 500.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<PerSecond>,
-    /// The whole crowd within this time, however large it is.
+    /// Time in which the whole crowd connects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Nanos>,
-    /// Straight pieces in order; the last reaches `load.connections`.
+    /// Linear steps in order; the last one ends at `load.connections`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<RampStepSpec>>,
-    /// The crowd arrives inside the measure phase. Default: false.
+    /// The crowd connects during the measure phase. Default: false.
     pub during: bool,
 }
 
-/// One straight piece of a ramp.
+/// One linear step of a ramp.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RampStepSpec {
-    /// Connections at its end.
+    /// Number of connections at its end.
     pub to: u64,
     /// Its length.
     pub over: Nanos,
@@ -121,17 +121,17 @@ pub struct RampStepSpec {
 pub struct Poll {
     /// Time between polls of one client. Default: 1s.
     pub interval: Nanos,
-    /// What the interval runs from. Default: fixed.
+    /// The instant from which the interval is counted. Default: fixed.
     pub pace: Pace,
     /// Each gap is drawn from (1 − jitter) to (1 + jitter) × interval; 0 to 1. Default: 0.
     pub jitter: f64,
-    /// The interval follows the news, and runs from the answer: `"ttr"`, `"halving"`, or a table. Default: none.
+    /// Adapt the interval to the rate of change, and count it from the answer: `"ttr"`, `"halving"`, or a table. Default: none.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option", default)]
     #[schemars(with = "Option<TextOr<Adaptive>>")]
     pub adaptive: Option<Adaptive>,
-    /// Where the first polls fall. Default: random.
+    /// When the first polls are due. Default: random.
     pub phase: Phase,
-    /// Sends If-None-Match with the last ETag. Default: false.
+    /// Send If-None-Match with the last ETag. Default: false.
     pub conditional: bool,
 }
 
@@ -156,35 +156,35 @@ impl FromText for Poll {
     }
 }
 
-/// What a poll interval runs from.
+/// The instant from which a poll interval is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// A fixed grid of instants: a slow answer delays nothing but itself.
+    /// Fixed instants. A slow answer does not delay later polls.
     Fixed,
-    /// The answer before: a closed loop, labelled as such.
+    /// The previous answer. This is a closed model, and results are labelled so.
     AfterAnswer,
 }
 
-/// Where things that repeat begin.
+/// When repeated actions begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Spread over the interval by the seed.
+    /// Spread over the interval, drawn from the seed.
     Random,
     /// All at once.
     Aligned,
 }
 
-/// What a lost client does.
+/// How a client that lost its connection reconnects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReconnectSpec {
     /// Default: none.
     pub backoff: Backoff,
-    /// First bound of the delay. Default: 100ms.
+    /// First upper bound of the delay. Default: 100ms.
     pub base: Nanos,
-    /// Largest bound. Default: 10s.
+    /// Largest upper bound of the delay. Default: 10s.
     pub max: Nanos,
 }
 
@@ -211,8 +211,8 @@ impl FromText for ReconnectSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backoff {
-    /// A lost client stays away.
+    /// The client does not reconnect.
     None,
-    /// Drawn from 0 to min(max, base × 2ⁿ).
+    /// The delay is drawn from 0 to min(max, base × 2ⁿ).
     FullJitter,
 }

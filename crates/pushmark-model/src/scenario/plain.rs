@@ -1,4 +1,4 @@
-//! Values that are texts in the end, and may be written as numbers.
+//! Values that are texts but may be written as numbers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(super) enum Plain {
     Number(i64),
 }
 
-/// For `deserialize_with`: texts by name, numbers among them as they are written.
+/// For `deserialize_with`: reads texts by name. Numbers are kept as written.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
     let read = BTreeMap::<String, Text>::deserialize(deserializer)?;
     Ok(read.into_iter().map(|(name, Text(text))| (name, text)).collect())

@@ -1,4 +1,4 @@
-//! `[publisher]`: what is published, by whom.
+//! `[publisher]`: what is published, and by what.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,43 +8,43 @@ use super::load::Phase;
 use crate::schedule::Arrivals;
 use crate::units::{Bytes, Nanos, PerSecond, SizeRange};
 
-/// What is published, by whom.
+/// What is published, and by what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Publisher {
-    /// Who publishes. Default: external.
+    /// The source of publications. Default: external.
     pub mode: PublisherMode,
-    /// Publications a second of each channel. Default: 10/s.
+    /// Publications per second on each channel. Default: 10/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<PerSecond>,
-    /// Time between two publications of a channel, in place of `rate`.
+    /// Time between two publications on a channel, instead of `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Nanos>,
-    /// How they are spread in time. Default: constant.
+    /// Distribution of publications in time. Default: constant.
     pub arrivals: Arrivals,
-    /// What publications go over (external). Default: post.
+    /// How publications are sent (external). Default: post.
     pub over: Over,
-    /// Publisher connections (external). Post: at most so many, a due publication that finds none idle opens one; websocket: exactly so many, each channel on one of them. Default: 64 for post, 4 for websocket.
+    /// Number of publisher connections (external). Post: the maximum; a due publication opens a connection if none is idle. WebSocket: the exact number; each channel uses one of them. Default: 64 for post, 4 for websocket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Payload with its stamp, without framing; at least 48B. A range is drawn from uniform. Default: 128B.
+    /// Size of the payload with its stamp and without framing; at least 48B. Sizes of a range are drawn uniformly. Default: 128B.
     pub size: SizeRange,
-    /// Draw each payload's padding from the seed and compare what arrives: what differs is counted as corrupt. Costs the generator a copy of each message. Default: false.
+    /// Draw each payload's padding from the seed and compare it on arrival; a difference counts as corrupt. The generator copies each message for this. Default: false.
     pub check: bool,
-    /// Stop after so many publications of each channel, warm-up included. Default: at the end of measure.
+    /// Stop after this number of publications on each channel, including warm-up. Default: at the end of measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Where the channels' first publications fall. Default: random.
+    /// When the first publications of the channels are due. Default: random.
     pub phase: Phase,
-    /// A publication without an answer for so long has failed (external). Default: 10s.
+    /// A publication fails if it has no answer after this time (external). Default: 10s.
     pub timeout: Nanos,
-    /// When the crowd has left, publish as before for so long, heard by nobody: what the feed alone costs the server (external). Default: not at all.
+    /// After the crowd has disconnected, continue to publish for this time without subscribers, to measure what the feed alone costs the server (external). Default: not at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alone: Option<Nanos>,
 }
 
 impl Publisher {
-    /// Publisher connections, the default filled in.
+    /// Returns the number of publisher connections, or its default.
     pub fn connections(&self) -> u32 {
         self.connections.unwrap_or(match self.over {
             Over::Post => 64,
@@ -72,11 +72,11 @@ impl Default for Publisher {
     }
 }
 
-/// Publications a second of a publisher that says nothing.
+/// The default rate of publications.
 const RATE: PerSecond = PerSecond(10.0);
 
 impl Publisher {
-    /// Publications a second of each channel, however they were given.
+    /// Returns the publications per second on each channel, given as a rate or as an interval.
     pub fn per_second(&self) -> PerSecond {
         match self.interval {
             Some(interval) => PerSecond(1e9 / interval.0 as f64),
@@ -85,39 +85,45 @@ impl Publisher {
     }
 }
 
-/// Who publishes.
+/// The source of publications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PublisherMode {
-    /// pushmark, by HTTP requests on an open schedule.
+    /// pushmark, on a schedule (open model).
     External,
-    /// The server itself, every interval.
+    /// The server, with a timer.
     Emitter,
     /// The clients, over their own WebSocket connections.
     Peer,
-    /// Nobody: the target is observed.
+    /// Nothing is published: the target is only observed.
     None,
 }
 
-/// What publications from outside go over.
+/// How publications from outside are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// A request each.
+    /// One HTTP request per publication.
     Post,
-    /// WebSockets that stay open, a text message each: a feed.
+    /// One text message per publication over WebSockets that stay open: a feed.
     WebSocket,
 }
 
-/// Highest rate on a channel: stamps and emitters count whole µs.
+/// Highest rate on a channel. Stamps and emitters count whole µs.
 const RATE_MAX: f64 = 1e6;
 
-/// What is wrong with how often is published.
-pub(super) fn check_rate(p: &Publisher, errors: &mut Vec<ScenarioError>) {
+/// Lowest rate on a channel: once in about 31 years, which still fits in a count of nanoseconds.
+const RATE_MIN: f64 = 1e-9;
+
+/// Highest rate over all channels: ten times the highest rate that a generator has reached.
+const RATE_SUM_MAX: f64 = 1e7;
+
+/// Reports mistakes in the rate of publications on this number of channels.
+pub(super) fn check_rate(p: &Publisher, channels: u64, errors: &mut Vec<ScenarioError>) {
     let (key, found) = match (p.rate, p.interval) {
         (Some(rate), Some(interval)) => {
             errors.push(
-                ScenarioError::at("publisher.interval", "a rate and an interval say the same thing twice")
+                ScenarioError::at("publisher.interval", "use either `rate` or `interval`, not both")
                     .found(format!("rate = \"{rate}\", interval = \"{interval}\""))
                     .accepted("one of them"),
             );
@@ -140,6 +146,20 @@ pub(super) fn check_rate(p: &Publisher, errors: &mut Vec<ScenarioError>) {
                 .found(found)
                 .accepted("at most 1000000/s on a channel")
                 .help("spread a higher rate over more channels"),
+        );
+    } else if p.per_second().0 < RATE_MIN {
+        errors.push(
+            ScenarioError::at(key, "this rate is too low")
+                .found(found)
+                .accepted("1e-9/s or more, which is once in 31 years")
+                .help("to publish nothing, set publisher.mode = \"none\""),
+        );
+    } else if p.mode != PublisherMode::None && p.per_second().0 * channels as f64 > RATE_SUM_MAX {
+        let sum = p.per_second().0 * channels as f64;
+        errors.push(
+            ScenarioError::at(key, format!("{found} on {channels} channels is more than pushmark supports"))
+                .found(format!("{sum:.0}/s over all channels"))
+                .accepted("at most 10000000/s over all channels"),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What of `[load]` says how clients pull: refresh times that adapt, and hybrids with push.
+//! The keys of `[load]` for clients that pull: adaptive intervals, and hybrids of push and pull.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,19 +15,19 @@ use crate::refresh;
 use crate::transport::Transport;
 use crate::units::Nanos;
 
-/// How a poll interval follows the news: `"ttr"`, `"halving"`, or a table that says more.
+/// How a poll interval adapts to the rate of change: `"ttr"`, `"halving"`, or a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
-    /// Default: ttr.
+    /// The rule. Default: ttr.
     pub rule: AdaptiveRule,
     /// Shortest interval. Default: 1s.
     pub min: Nanos,
     /// Longest interval. Default: 60s.
     pub max: Nanos,
-    /// `ttr`: w, how much the latest change counts against what was learned before; 0 to 1. Default: 0.5.
+    /// `ttr`: w, the weight of the latest change against earlier ones; 0 to 1. Default: 0.5.
     pub weight: f64,
-    /// `ttr`: a, how much the shortest interval so far counts against what was learned; 0 to 1. Default: 0.5.
+    /// `ttr`: a, the weight of the shortest interval so far against the learned one; 0 to 1. Default: 0.5.
     pub caution: f64,
 }
 
@@ -56,13 +56,13 @@ impl FromText for Adaptive {
     }
 }
 
-/// How an interval follows the news.
+/// The rule by which an interval adapts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AdaptiveRule {
     /// The adaptive time to refresh of the literature.
     Ttr,
-    /// Halved after an answer with news, doubled after one without.
+    /// Halved after an answer with a new message, doubled after one without.
     Halving,
 }
 
@@ -76,23 +76,23 @@ impl Adaptive {
     }
 }
 
-/// A crowd that pushes and pulls: one of the three keys.
+/// A crowd that uses push and pull: one of the three keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HybridSpec {
     /// Push or pull: this share of the clients polls, the others hold a push connection; between 0 and 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull_share: Option<f64>,
-    /// Push or pull: so many clients hold a push connection, those that come later poll.
+    /// Push or pull: this number of clients hold a push connection, and later clients poll.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_max: Option<u64>,
-    /// Push and pull: a client with a push connection polls besides, at this interval, over a second one.
+    /// Push and pull: each client holds a push connection, and also polls at this interval over a second connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub safety_poll: Option<Nanos>,
 }
 
 impl HybridSpec {
-    /// Who pushes and who pulls.
+    /// Returns the clients that use push and those that pull.
     pub(super) fn sides(&self, connections: u64) -> Sides {
         match (self.pull_share, self.push_max, self.safety_poll) {
             (Some(share), ..) => Sides::Share((share * connections as f64).round() as u64),
@@ -102,7 +102,7 @@ impl HybridSpec {
     }
 }
 
-/// The interval of a poll as the plan has it. One that follows the news runs from the answer.
+/// Returns the poll interval of the plan. An adaptive interval is counted from the answer.
 pub(super) fn poll_plan(load: &Load) -> plan::PollPlan {
     let poll = &load.poll_interval;
     plan::PollPlan {
@@ -115,8 +115,21 @@ pub(super) fn poll_plan(load: &Load) -> plan::PollPlan {
     }
 }
 
+/// Time to send a due poll and receive its answer.
+const ANSWERED_NS: u64 = 500_000_000;
+
+/// Extends the drain until each client has polled once more. Otherwise no poll could deliver a publication
+/// due after a client's last poll. A deadline equal to the drain is extended too.
+pub(super) fn drain_until_polled(load: &Load, arm: &mut plan::ArmPlan) {
+    let Some(gap_ns) = arm.longest_gap_ns().filter(|_| arm.publisher.is_some()) else { return };
+    arm.phases.drain_ns = arm.phases.drain_ns.max(gap_ns + ANSWERED_NS);
+    if load.deadline.is_none() {
+        arm.deadline_ns = arm.deadline_ns.max(arm.phases.drain_ns);
+    }
+}
+
 impl Compiler<'_> {
-    /// The part of an arm that polls; what is refused stands in `errors`.
+    /// Returns the part of an arm that polls, or adds its mistakes to `errors`.
     pub(super) fn hybrid(
         &mut self,
         endpoints: &Endpoints,
@@ -129,7 +142,7 @@ impl Compiler<'_> {
             let error = ScenarioError::at("load.hybrid", format!("`{}` cannot be polled", endpoints.name))
                 .found("a hybrid")
                 .accepted("a target with `poll`, or no hybrid");
-            // Wrong once for all transports.
+            // All transports share this error, so it is reported once.
             if !self.errors.contains(&error) {
                 self.errors.push(error);
             }
@@ -138,7 +151,7 @@ impl Compiler<'_> {
         let poll = self.subscribe("target.subscribe.poll", Transport::Poll, template).ok_or(())?;
         if (&poll.host, poll.port, poll.tls) != (&push.host, push.port, push.tls) {
             self.errors.push(
-                ScenarioError::at("target.subscribe.poll.url", "a hybrid polls where it is pushed to")
+                ScenarioError::at("target.subscribe.poll.url", "a hybrid must poll its push server")
                     .found(format!("{:?}", template.url))
                     .accepted("the host and port of the push transport, and its TLS"),
             );
@@ -152,7 +165,7 @@ pub(super) fn check(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let poll = &scenario.load.poll_interval;
     if !(0.0..1.0).contains(&poll.jitter) {
         errors.push(
-            ScenarioError::at("load.poll_interval.jitter", "jitter is a share of the interval")
+            ScenarioError::at("load.poll_interval.jitter", "jitter must be a share of the interval")
                 .found(poll.jitter)
                 .accepted("0 to below 1, such as 0.2"),
         );
@@ -170,7 +183,7 @@ fn check_adaptive(adaptive: &Adaptive, errors: &mut Vec<ScenarioError>) {
         errors.push(
             ScenarioError::at(
                 "load.poll_interval.adaptive",
-                "the bounds of an adaptive interval are no range",
+                "the bounds of the adaptive interval are not a range",
             )
             .found(format!("min = \"{}\", max = \"{}\"", adaptive.min, adaptive.max))
             .accepted("0 < min ≤ max"),
@@ -181,7 +194,7 @@ fn check_adaptive(adaptive: &Adaptive, errors: &mut Vec<ScenarioError>) {
             errors.push(
                 ScenarioError::at(
                     format!("load.poll_interval.adaptive.{key}"),
-                    format!("`{key}` is a share"),
+                    format!("`{key}` must be a share"),
                 )
                 .found(share)
                 .accepted("0 to 1, such as 0.5"),
@@ -196,7 +209,7 @@ fn check_hybrid(hybrid: &HybridSpec, scenario: &Scenario, errors: &mut Vec<Scena
         + usize::from(hybrid.safety_poll.is_some());
     if said != 1 {
         errors.push(
-            ScenarioError::at("load.hybrid", "a hybrid is of one kind")
+            ScenarioError::at("load.hybrid", "a hybrid needs exactly one key")
                 .found(format!("{said} of its keys"))
                 .accepted("one of pull_share = 0.5, push_max = 300, safety_poll = \"30s\""),
         );
@@ -205,7 +218,7 @@ fn check_hybrid(hybrid: &HybridSpec, scenario: &Scenario, errors: &mut Vec<Scena
         && !(share > 0.0 && share < 1.0)
     {
         errors.push(
-            ScenarioError::at("load.hybrid.pull_share", "some clients poll and some do not")
+            ScenarioError::at("load.hybrid.pull_share", "some clients must poll, others must not")
                 .found(share)
                 .accepted("above 0 and below 1, such as 0.5"),
         );
@@ -215,14 +228,14 @@ fn check_hybrid(hybrid: &HybridSpec, scenario: &Scenario, errors: &mut Vec<Scena
         && (max == 0 || max >= connections)
     {
         errors.push(
-            ScenarioError::at("load.hybrid.push_max", "some clients poll and some do not")
+            ScenarioError::at("load.hybrid.push_max", "some clients must poll, others must not")
                 .found(max)
                 .accepted(format!("1 to below load.connections, which is {connections}")),
         );
     }
     if hybrid.safety_poll.is_some_and(|interval| interval.0 == 0) {
         errors.push(
-            ScenarioError::at("load.hybrid.safety_poll", "this must be longer than 0")
+            ScenarioError::at("load.hybrid.safety_poll", "`safety_poll` must be above 0")
                 .found("\"0s\"")
                 .accepted("a duration such as \"30s\""),
         );
@@ -247,5 +260,62 @@ fn check_hybrid(hybrid: &HybridSpec, scenario: &Scenario, errors: &mut Vec<Scena
                 .found("mode = \"peer\"")
                 .accepted("mode = \"external\" or \"emitter\""),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Context, Endpoints, Scenario, resolve};
+    use super::*;
+
+    fn arms(load: &str) -> Vec<plan::ArmPlan> {
+        let text = format!(
+            "name = \"t\"\n[load]\n{load}\n[target.subscribe]\npoll = \"http://h:80/p\"\nsse = \"http://h:80/s\"\n\
+             [target.publish]\nurl = \"http://h:80/publish\"\n"
+        );
+        let (scenario, _) = Scenario::parse(&text, &[]).unwrap();
+        let endpoints = Endpoints::of_target(&scenario.target).unwrap();
+        let context = Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 1 };
+        resolve(&scenario, &context).unwrap().arms
+    }
+
+    proptest! {
+        #[test]
+        fn every_client_polls_once_more_before_the_drain_is_over(
+            interval_ms in 1u64..20_000, drain_ms in 1u64..20_000, jitter in 0u32..100, max_ms in 1u64..30_000,
+            adaptive: bool, deadline: bool,
+        ) {
+            let follows = match adaptive {
+                true => format!(", adaptive = {{ min = \"1ms\", max = \"{max_ms}ms\" }}"),
+                false => String::new(),
+            };
+            let deadline = if deadline { "deadline = \"1ms\"\n" } else { "" };
+            let load = format!(
+                "drain = \"{drain_ms}ms\"\n{deadline}\
+                 poll_interval = {{ interval = \"{interval_ms}ms\", jitter = 0.{jitter:02}{follows} }}"
+            );
+            let asked_ns = drain_ms * 1_000_000;
+            for arm in arms(&load) {
+                let drain_ns = arm.phases.drain_ns;
+                if arm.transport == Transport::Sse {
+                    prop_assert_eq!(drain_ns, asked_ns);
+                    continue;
+                }
+                // Polled just before measure ended, and next after the longest gap.
+                let longest_ms = if adaptive { max_ms.max(interval_ms) } else { interval_ms };
+                let gap_ns = longest_ms as f64 * 1e6 * (1.0 + f64::from(jitter) / 100.0);
+                prop_assert!(drain_ns as f64 > gap_ns && drain_ns >= asked_ns);
+                prop_assert!(drain_ns == asked_ns || (drain_ns as f64) < gap_ns + 1e9, "no longer than it takes");
+                prop_assert_eq!(arm.deadline_ns, if deadline.is_empty() { drain_ns } else { 1_000_000 });
+            }
+        }
+    }
+
+    #[test]
+    fn a_hybrid_waits_for_the_polls_beside_its_push() {
+        let arm = &arms("drain = \"1s\"\nhybrid = { safety_poll = \"7s\" }")[0];
+        assert_eq!((arm.transport, arm.phases.drain_ns), (Transport::Sse, 7_500_000_000));
     }
 }

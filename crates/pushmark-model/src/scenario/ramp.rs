@@ -1,14 +1,14 @@
-//! How the crowd arrives: what a `[load] ramp` means, and what is wrong with one.
+//! How the crowd connects: the meaning of `[load] ramp`, and its checks.
 
 use super::error::ScenarioError;
 use super::load::Load;
 use crate::schedule::{Ramp, RampStep};
 use crate::units::{DURATION_MAX_NS, Nanos};
 
-/// Connections a second of a ramp that says nothing.
+/// The default rate of a ramp, connections per second.
 const RATE: f64 = 500.0;
 
-/// The ramp alone, from its own start.
+/// Returns the ramp, from its own start.
 pub(super) fn ramp_of(load: &Load) -> Ramp {
     let ramp = &load.ramp;
     if let Some(steps) = &ramp.steps {
@@ -21,7 +21,7 @@ pub(super) fn ramp_of(load: &Load) -> Ramp {
     }
 }
 
-/// What the text alone shows to be wrong.
+/// Reports mistakes in the keys of the ramp.
 pub(super) fn check(load: &Load, errors: &mut Vec<ScenarioError>) {
     let ramp = &load.ramp;
     let said =

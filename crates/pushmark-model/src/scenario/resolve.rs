@@ -1,4 +1,4 @@
-//! A scenario and where its target is reached, made into a [`Plan`]: every number filled in.
+//! Resolves a scenario and the endpoints of its target to a [`Plan`]: every number filled in.
 
 use super::Scenario;
 use super::check::{no_emitters, no_peer_text, no_template};
@@ -7,38 +7,41 @@ use super::error::ScenarioError;
 use super::load::{Backoff, Load, Phase};
 use super::publisher::{Publisher, PublisherMode};
 use super::ramp::ramp_of;
+use super::stamp::StampTemplate;
 use super::target::SubscribeTemplate;
 use crate::draw::{Draw, Purpose};
 use crate::plan::{
-    ArmPlan, Mode, Phases, Plan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions,
-    TargetStamp, Tls,
+    ArmPlan, Mode, Phases, Plan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions, Tls,
 };
 use crate::schedule::RampStep;
+use crate::secret::SecretValues;
 use crate::stamp::NONCES;
 use crate::template::{ClientFields, Place, Template};
 use crate::transport::Transport;
 
-/// What a plan needs beside the scenario.
+/// The inputs of a plan beside the scenario.
 #[derive(Clone, Debug)]
 pub struct Context<'c> {
-    /// Where the target is reached.
+    /// The endpoints of the target.
     pub endpoints: &'c Endpoints,
     /// The table of `[target] clients`, if it names one.
     pub clients: Option<&'c ClientFields>,
-    /// What `[target.tls]` says, its files read; absent: as this machine trusts.
+    /// The settings of `[target.tls]` with the contents of its files; absent: this machine's defaults.
     pub tls: Option<&'c Tls>,
-    /// A number no other run has: the nonces of its stamps are drawn from it.
+    /// The values of `{secret.NAME}`.
+    pub secrets: Option<&'c SecretValues>,
+    /// A number that is unique to the run: the nonces of its stamps are drawn from it.
     pub run: u64,
 }
 
 /// Fills in every number.
 ///
 /// # Errors
-/// What the scenario asks of this target that it cannot give; keys, no places
+/// Returns every request of the scenario that this target cannot meet. Errors have keys but no places
 /// ([`Source::locate_all`](super::Source::locate_all) adds them).
 pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<ScenarioError>> {
     let endpoints = context.endpoints;
-    let mut compiler = Compiler { scenario, started: endpoints.started, errors: Vec::new() };
+    let mut compiler = Compiler { scenario, errors: Vec::new() };
     let publisher = publisher(scenario, endpoints);
     let mode = publisher.as_ref().map(|p| p.mode);
     let transports = transports(scenario, endpoints, mode, &mut compiler.errors);
@@ -49,12 +52,15 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         Some(Mode::External) if endpoints.publish.is_none() => compiler.errors.push(
             ScenarioError::at(
                 "publisher.mode",
-                format!("nothing says how to publish to `{}` from outside", endpoints.name),
+                format!("`{}` does not say how to publish from outside", endpoints.name),
             )
             .found("\"external\"")
             .accepted("\"emitter\", or \"none\" to observe"),
         ),
-        None => nothing_published(scenario, &mut compiler.errors),
+        None => {
+            nothing_published(scenario, &mut compiler.errors);
+            super::stamp::check_observed(scenario.target.stamp.as_ref(), &mut compiler.errors);
+        }
         _ => {}
     }
     let publish = match &endpoints.publish {
@@ -86,7 +92,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         };
         let Ok(hybrid) = compiler.hybrid(endpoints, &subscribe) else { continue };
         let secure = subscribe.tls || publish.as_ref().is_some_and(|publish| publish.tls);
-        arms.push(ArmPlan {
+        let mut arm = ArmPlan {
             transport: *transport,
             hybrid,
             steady,
@@ -98,8 +104,11 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             subscribe,
             publisher: publisher.clone(),
             clients: context.clients.cloned(),
+            secrets: context.secrets.cloned().unwrap_or_default(),
             ..shared
-        });
+        };
+        super::pull::drain_until_polled(&scenario.load, &mut arm);
+        arms.push(arm);
     }
     if !compiler.errors.is_empty() {
         return Err(compiler.errors);
@@ -115,7 +124,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
     })
 }
 
-/// The transports to run, in display order; those the target lacks are errors.
+/// Returns the transports to run, in display order. Requested transports that the target lacks are errors.
 fn transports(
     scenario: &Scenario,
     endpoints: &Endpoints,
@@ -154,14 +163,14 @@ fn transports(
     transports
 }
 
-/// What is compared where nothing is asked for. Bayeux is a protocol on top of transports, so it
-/// stands aside unless the target speaks nothing else.
+/// Returns the transports that are compared by default. Bayeux is a protocol on top of transports, so it is
+/// left out unless the target offers nothing else.
 fn compared(offered: Vec<Transport>) -> Vec<Transport> {
     let plain: Vec<Transport> = offered.iter().copied().filter(|t| !t.is_bayeux()).collect();
     if plain.is_empty() { offered } else { plain }
 }
 
-/// Who publishes what; `None`: the target is observed.
+/// Returns the plan of publications; `None`: the target is only observed.
 fn publisher(scenario: &Scenario, endpoints: &Endpoints) -> Option<PublisherPlan> {
     let default = Publisher::default();
     let p = match &scenario.publisher {
@@ -190,7 +199,7 @@ fn publisher(scenario: &Scenario, endpoints: &Endpoints) -> Option<PublisherPlan
     })
 }
 
-/// A bound on deliveries can never be kept where there are none.
+/// Rejects a bound on deliveries if nothing is published: it can never be met.
 fn nothing_published(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let never = scenario
         .thresholds
@@ -208,7 +217,7 @@ fn nothing_published(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     }));
 }
 
-/// Columns that a template names must be in the clients' table.
+/// Checks that columns named by templates are in the clients' table.
 fn columns(
     key: &str,
     template: &SubscribeTemplate,
@@ -217,21 +226,18 @@ fn columns(
     errors: &mut Vec<ScenarioError>,
 ) {
     let Some(clients) = clients else { return };
-    let headers = subscribe.headers.iter().map(|(name, value)| {
-        let table = if template.headers.contains_key(name) { key } else { "target" };
-        (format!("{table}.headers.{}", super::source::join(&[name])), value)
-    });
-    let messages =
-        subscribe.after_open.iter().enumerate().map(|(i, text)| (format!("{key}.after_open[{i}]"), text));
-    for (key, text) in std::iter::once((format!("{key}.url"), &subscribe.path)).chain(headers).chain(messages)
-    {
+    for (at, text) in subscribe.templates() {
+        // A header line is either the transport's own or shared by all requests.
+        let own = |name: &String| at == format!("headers.{name:?}");
+        let shared = at.starts_with("headers.") && !template.headers.keys().any(own);
+        let key = format!("{}.{at}", if shared { "target" } else { key });
         for place in text.places() {
             let Place::ClientField(name) = place else { continue };
             let error = ScenarioError::at(&key, format!("the clients' file has no column `{name}`"))
                 .found(format!("{{client.{name}}}"))
                 .accepted(clients.columns.join(", "))
                 .nearest(super::nearest(name, clients.columns.iter().map(String::as_str)));
-            // A header shared by all transports is wrong once.
+            // A header shared by all transports is reported once.
             if !clients.columns.contains(name) && !errors.contains(&error) {
                 errors.push(error);
             }
@@ -239,19 +245,19 @@ fn columns(
     }
 }
 
-/// What all arms share.
+/// Returns the settings that all arms share.
 fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
     let load = &scenario.load;
     let connections = scenario.flood.as_ref().map_or(load.connections, |flood| flood.limit());
     let s = &scenario.subscriptions;
     let mut phases = phases(load);
     if publisher.is_none() && scenario.target.stamp.is_none() {
-        // Nothing will be due, so nothing can be late.
+        // Nothing is due, so nothing can be late.
         phases.drain_ns = 0;
     }
     let mut ramp = ramp_of(load);
     if load.ramp.during {
-        // The crowd stays away until measure begins.
+        // The crowd does not connect until measure begins.
         ramp.steps.insert(0, RampStep { to: 0, over_ns: phases.measure_start_ns() });
     }
     let mut arm = ArmPlan {
@@ -286,7 +292,7 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
             channels: s.channels_of(connections) as u32,
             per_connection: s.per_connection,
             room_size: s.rooms.map(|rooms| rooms.size),
-            names: s.names.clone(),
+            names: s.names.iter().map(|name| super::places::as_it_is(name)).collect(),
         },
         publisher: None,
         stamp_sample: scenario.stamp_sample,
@@ -295,11 +301,9 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
         sources: load.source_ips.clone(),
         latest_value: s.latest_value,
         clients: None,
-        target_stamp: scenario
-            .target
-            .stamp
-            .as_ref()
-            .map(|stamp| TargetStamp { json: stamp.json.clone(), unit_ns: stamp.unit.ns() }),
+        target_stamp: scenario.target.stamp.as_ref().and_then(StampTemplate::own),
+        decode: scenario.target.stamp.as_ref().and_then(|stamp| stamp.decode),
+        secrets: SecretValues::default(),
     };
     super::flood::apply(scenario, publisher, &mut arm);
     arm
@@ -335,7 +339,7 @@ fn phases(load: &Load) -> Phases {
     }
 }
 
-/// A nonce an arm, drawn from the seed and the run's own number; no two of a run alike.
+/// Sets a nonce per arm, drawn from the seed and the run's unique number; all nonces of a run differ.
 fn nonces(arms: &mut [ArmPlan], seed: u64, run: u64) {
     let run_seed = Draw::new(seed, Purpose::Nonce, run).next_u64();
     let mut taken = Vec::new();

@@ -1,8 +1,7 @@
-//! A TOML text with the command line's edits, read into types; and where each key stands in it.
+//! Reads a TOML text with the edits of the command line into types, and records the position of each key.
 //!
-//! All that is wrong is collected: after an error the offending value is taken out and the
-//! rest is read again. Values from flags live beyond the end of the text, so that every
-//! span says by itself whether to point at a line or at a flag.
+//! All mistakes are collected: after an error the wrong value is removed and the rest is read again. Spans
+//! of values from flags are beyond the end of the text, so that a span shows whether it is a line or a flag.
 
 use std::ops::Range;
 
@@ -12,8 +11,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ScenarioError, nearest};
 
-/// Most errors collected from one file.
+/// Maximum number of errors collected from one file.
 const ERRORS_MAX: usize = 20;
+
+/// A file with more keys and values than this is read only once, because each further error reads it again.
+const ENTRIES_MANY: usize = 100_000;
 
 /// An edit of the file from the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +26,14 @@ pub struct Override {
 }
 
 impl Override {
-    /// `--set key=value`.
+    /// Parses `--set key=value`.
     ///
     /// # Errors
-    /// If the text has no `=`, or the key is none.
+    /// Fails if the text has no `=`, or the key is not valid.
     pub fn set(text: &str) -> Result<Override, Box<ScenarioError>> {
         let flag = format!("--set {text}");
         let error = |found: &str| {
-            let error = ScenarioError::at("", "this is no edit of a scenario")
+            let error = ScenarioError::at("", "this is not KEY=VALUE")
                 .found(format!("{found:?}"))
                 .accepted("KEY=VALUE, such as load.connections=2000");
             Box::new(ScenarioError { flag: Some(flag.clone()), ..error })
@@ -41,17 +43,17 @@ impl Override {
         Ok(Override { flag, path, value: value.trim().to_owned() })
     }
 
-    /// A flag that stands for a key, such as `-c` for `load.connections`.
+    /// Makes the edit of a flag for a key, such as `-c` for `load.connections`.
     ///
     /// # Panics
-    /// If the key is not one: keys of flags are written in the program.
+    /// Panics if the key is not valid. Keys of flags are constants of the program.
     pub fn flag(flag: &str, key: &str, value: &str) -> Override {
         let path = parse_path(key).expect("a key written in the program");
         Override { flag: format!("{flag} {value}"), path, value: value.to_owned() }
     }
 }
 
-/// The segments of a dotted key. A metric's name after `thresholds.` needs no quotes.
+/// Returns the segments of a dotted key. A metric's name after `thresholds.` needs no quotes.
 pub(crate) fn parse_path(key: &str) -> Option<Vec<String>> {
     if let Some(metric) = key.strip_prefix("thresholds.")
         && !metric.starts_with(['"', '\''])
@@ -73,7 +75,7 @@ pub(crate) fn parse_path(key: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Where each key stands.
+/// The position of each key.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     entries: Vec<Entry>,
@@ -92,7 +94,7 @@ struct Entry {
 /// Reads a TOML text with edits into a type that denies unknown fields.
 ///
 /// # Errors
-/// Everything found wrong, each with its place.
+/// Returns all mistakes, each with its place.
 pub fn read<T: DeserializeOwned>(
     text: &str,
     overrides: &[Override],
@@ -115,6 +117,7 @@ pub fn read<T: DeserializeOwned>(
         }
     }
     source.index(root.get_ref(), &mut Vec::new());
+    let errors_max = if source.entries.len() > ENTRIES_MANY { 1 } else { ERRORS_MAX };
     loop {
         let error = match T::deserialize(toml::de::Deserializer::from(root.clone())) {
             Ok(value) if errors.is_empty() => return Ok((value, source)),
@@ -123,7 +126,7 @@ pub fn read<T: DeserializeOwned>(
         };
         let (error, remove) = source.translate(text, overrides, &error);
         errors.push(error);
-        if errors.len() >= ERRORS_MAX || !remove.is_some_and(|path| source.take_out(root.get_mut(), &path)) {
+        if errors.len() >= errors_max || !remove.is_some_and(|path| source.take_out(root.get_mut(), &path)) {
             break;
         }
     }
@@ -136,7 +139,7 @@ fn syntax_error(text: &str, error: &toml::de::Error) -> ScenarioError {
     if sentence.is_empty() {
         sentence = "this is not TOML".to_owned();
     }
-    // What ends too early is marked at its last character.
+    // Input that ends too early is marked at its last character.
     let span = error.span().map(|span| {
         let before = text.get(..span.start).and_then(|before| before.trim_end().chars().next_back());
         match before.filter(|_| span.is_empty()) {
@@ -151,7 +154,7 @@ fn syntax_error(text: &str, error: &toml::de::Error) -> ScenarioError {
 }
 
 impl Source {
-    /// Gives an error the place of its key, or of the nearest table above it.
+    /// Sets the place of an error: that of its key, or of the nearest table above it.
     pub fn locate(&self, mut error: ScenarioError) -> ScenarioError {
         let Some(mut path) = path_of(&error.key) else { return error };
         while !path.is_empty() {
@@ -165,7 +168,7 @@ impl Source {
         error
     }
 
-    /// Where a path's key stands: keys are put in the order of the file by it.
+    /// Returns the position of a path's key, to sort keys in the order of the file.
     pub(crate) fn position(&self, path: &[String]) -> usize {
         self.entry(path).map_or(usize::MAX, |entry| entry.key.start)
     }
@@ -174,7 +177,7 @@ impl Source {
         self.entries.iter().find(|entry| entry.path == path)
     }
 
-    /// [`Source::locate`] for each, in the order of the file.
+    /// Applies [`Source::locate`] to each error, and sorts them in the order of the file.
     pub fn locate_all(&self, errors: Vec<ScenarioError>) -> Vec<ScenarioError> {
         let mut errors: Vec<_> = errors.into_iter().map(|e| self.locate(e)).collect();
         errors.sort_by_key(|e| e.span.as_ref().map_or(usize::MAX, |s| s.start));
@@ -212,7 +215,7 @@ impl Source {
                     let key = edit.path[..=depth].join(".");
                     let error = ScenarioError::at(
                         &key,
-                        format!("`{key}` is no table in the file, so it has no keys"),
+                        format!("`{key}` is not a table in the file, so it has no keys"),
                     );
                     return Err(Box::new(ScenarioError { flag: Some(edit.flag.clone()), ..error }));
                 }
@@ -247,8 +250,8 @@ impl Source {
         }
     }
 
-    /// Takes a value out of the tree; false if it is not there. What stands in a list is found by
-    /// its place in the text: its number changes when one before it is taken out.
+    /// Removes a value from the tree; returns false if it does not exist. List items are found by their place
+    /// in the text, because their index changes when an earlier item is removed.
     fn take_out(&self, mut table: &mut DeTable<'_>, path: &[String]) -> bool {
         let Some((last, parents)) = path.split_last() else { return false };
         let mut depth = 0;
@@ -279,7 +282,7 @@ impl Source {
         table.remove(last.as_str()).is_some()
     }
 
-    /// An error of serde in our words, and the path whose value to take out before going on.
+    /// Translates a serde error, and returns the path of the value to remove before reading again.
     fn translate(
         &self,
         text: &str,
@@ -322,15 +325,15 @@ impl Source {
                 .found(found)
                 .accepted(accepted)
         };
-        // An unknown key goes alone; of a wrong value the whole setting (two segments deep),
-        // so that what is left of it is not reported as incomplete.
+        // For an unknown key only that key is removed; for a wrong value the whole setting (two segments
+        // deep), so that its remaining keys are not reported as incomplete.
         let keep = if unknown_key { path.len() } else { path.len().min(2) };
         let remove = (keep > 0).then(|| path[..keep].to_vec());
         (ScenarioError { span: place, flag, ..out }, remove)
     }
 }
 
-/// The value as written, if it is short enough to repeat.
+/// Returns the value as written, if it is short enough.
 fn found_text<'t>(
     text: &'t str,
     overrides: &'t [Override],
@@ -344,7 +347,7 @@ fn found_text<'t>(
     (!written.is_empty() && written.len() <= 60 && !written.contains('\n')).then_some(written)
 }
 
-/// serde's names of types in plain words.
+/// Returns plain words for serde's names of types.
 fn plain(expected: &str) -> &str {
     match expected {
         "u64" | "u32" | "u16" | "usize" => "a whole number, 0 or more",
@@ -379,7 +382,7 @@ fn shift(value: Spanned<DeValue<'_>>, base: usize) -> Spanned<DeValue<'_>> {
     Spanned::new(span.start + base..span.end + base, inner)
 }
 
-/// A path as it would be written: `thresholds."delivery.p99"`, `load.ramp.steps[1]`.
+/// Joins a path as it is written in TOML: `thresholds."delivery.p99"`, `load.ramp.steps[1]`.
 pub(crate) fn join<S: AsRef<str>>(path: &[S]) -> String {
     let mut out = String::new();
     for segment in path.iter().map(AsRef::as_ref) {
@@ -400,7 +403,7 @@ pub(crate) fn join<S: AsRef<str>>(path: &[S]) -> String {
     out
 }
 
-/// The other way round: `a[1]."b.c"` is the path a, 1, b.c.
+/// Splits a joined path: `a[1]."b.c"` is the path a, 1, b.c.
 pub(crate) fn path_of(key: &str) -> Option<Vec<String>> {
     let mut path = Vec::new();
     let mut rest = key;

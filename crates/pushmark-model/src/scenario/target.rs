@@ -7,47 +7,53 @@ use serde::{Deserialize, Serialize};
 
 use super::feed::FeedTemplate;
 use super::plain::{self, Plain};
+use super::stamp::StampTemplate;
 use super::text_or_table::{FromText, TextOr, read_option};
 use super::tls::TlsSpec;
 use crate::transport::Transport;
 use crate::units::Nanos;
 
-/// What is measured: either `server`, or templates under `subscribe`.
+/// The target: either `server`, or templates under `subscribe`.
 ///
 /// Templates may name `{channel}` (the one channel of a connection), `{channels}` (all of them,
-/// comma-joined), `{client}` (the client's number), `{client.NAME}` (a column of `clients`),
-/// `{cursor}`, `{hold_ms}`, `{port}` (of a server pushmark starts) and `{message}`.
+/// joined by commas), `{client}` (the client's number), `{client.NAME}` (a column of `clients`),
+/// `{cursor}`, `{hold_ms}`, `{port}` (of a server that pushmark starts), `{message}` and `{secret.NAME}`
+/// (from the environment, `PUSHMARK_SECRET_NAME`, or the file of `secrets`; never written to results).
+/// A place that has no value in a text is an error. `{{channel}}` is the literal text `{channel}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Target {
-    /// A server of `pushmark servers list`, started fresh for every arm.
+    /// A server of `pushmark servers list`, started again for every arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// More arguments for that server's command: options of its own, such as known-answer faults.
+    /// Additional arguments for the server's command, such as known-answer faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Flags of that server beside the defaults of its row, such as `heap = "2400m"`.
+    /// Flags of the server that replace the defaults of its row, such as `heap = "2400m"`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "plain::read")]
     #[schemars(with = "BTreeMap<String, Plain>")]
     pub flags: BTreeMap<String, String>,
-    /// Port that a server pushmark starts listens on. Default: a free one.
+    /// Port of a server that pushmark starts. Default: a free one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Whether that server logs its requests meanwhile. Default: as it starts, which is off.
+    /// Whether the server logs its requests. Default: unchanged, which is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<bool>,
     /// A CSV file of client identities, its path relative to the scenario; client i uses row i modulo rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,
-    /// Header lines of every request, name to template. Secrets among them are not written to results.
+    /// A file with a line NAME=VALUE for each `{secret.NAME}`, its path relative to the scenario; the environment (`PUSHMARK_SECRET_NAME`) wins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<String>,
+    /// Header lines of every request: a template per name. Secrets in them are not written to results.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Cookies are kept per client and sent back. Default: false.
     pub cookies: bool,
-    /// Clients of Bayeux ask for the acknowledge extension, which promises order and redelivery. Default: false.
+    /// Bayeux clients ask for the acknowledge extension, which guarantees order and redelivery. Default: false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub acknowledge: bool,
-    /// How `https` and `wss` URLs are met.
+    /// TLS settings for `https` and `wss` URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSpec>,
     /// How clients of each transport subscribe.
@@ -59,7 +65,7 @@ pub struct Target {
     /// Lets pushmark start, watch and stop the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessTemplate>,
-    /// The target's own timestamps in its messages: latency without knowing what was lost.
+    /// Timestamps in messages: where an observed target puts its timestamps, or how it encodes pushmark's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<StampTemplate>,
 }
@@ -68,11 +74,11 @@ pub struct Target {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SubscribeSet {
-    /// Asked for the latest state on a fixed grid of instants (http or https).
+    /// Polling: the client requests the latest state at fixed instants (http or https).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub poll: Option<SubscribeTemplate>,
-    /// Asked, held until there is news, asked again at once (http or https).
+    /// Long polling: the server holds a request until there is a message; the client then requests again at once (http or https).
     #[serde(rename = "long-poll", skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub long_poll: Option<SubscribeTemplate>,
@@ -80,7 +86,7 @@ pub struct SubscribeSet {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub bayeux: Option<SubscribeTemplate>,
-    /// One HTTP response without end (http or https).
+    /// HTTP streaming: one HTTP response that does not end (http or https).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<SubscribeTemplate>>")]
     pub stream: Option<SubscribeTemplate>,
@@ -103,7 +109,7 @@ pub struct SubscribeSet {
 }
 
 impl SubscribeSet {
-    /// The template of a transport.
+    /// Returns the template of a transport.
     pub fn of(&self, transport: Transport) -> Option<&SubscribeTemplate> {
         match transport {
             Transport::Poll => self.poll.as_ref(),
@@ -116,7 +122,7 @@ impl SubscribeSet {
         }
     }
 
-    /// The place of a transport's template.
+    /// Returns the slot of a transport's template.
     pub fn of_mut(&mut self, transport: Transport) -> &mut Option<SubscribeTemplate> {
         match transport {
             Transport::Poll => &mut self.poll,
@@ -129,7 +135,7 @@ impl SubscribeSet {
         }
     }
 
-    /// The transports that have a template, in display order.
+    /// Returns the transports that have a template, in display order.
     pub fn transports(&self) -> Vec<Transport> {
         Transport::ALL.into_iter().filter(|t| self.of(*t).is_some()).collect()
     }
@@ -147,31 +153,31 @@ pub struct SubscribeTemplate {
     /// WebSocket messages sent after open, in order (templates).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
-    /// Text whose arrival says that the subscription stands. Default: the response head, or the 101.
+    /// Text whose arrival confirms the subscription. Default: the response head, or the 101.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
-    /// WebSocket messages sent periodically: `{ after = "25s", send = "ping" }`.
+    /// WebSocket messages to send periodically: `{ after = "25s", send = "ping" }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub every: Vec<EverySpec>,
-    /// WebSocket messages answered when exactly `on` arrives: `{ on = "2", send = "3" }`.
+    /// WebSocket messages to send when exactly `on` arrives: `{ on = "2", send = "3" }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<AnswerSpec>,
-    /// Where the next `{cursor}` comes from: `header:NAME` or `json:/pointer` (poll and long-poll).
+    /// Source of the next `{cursor}` in an answer: `header:NAME` or `json:/pointer` (poll and long-poll).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// An answer carries everything since the cursor, not only the latest (poll). Default: false.
+    /// An answer contains all messages since the cursor, not only the latest (poll). Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumes: bool,
-    /// Header lines of this transport's requests, beside those of the target.
+    /// Header lines of this transport's requests, in addition to those of the target.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// WebSocket text by which a client publishes, with `{message}` (publisher mode `peer`).
+    /// WebSocket text with which a client publishes; must name `{message}` (publisher mode `peer`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<String>,
-    /// The Bayeux channel of a channel (template). Default: `/{channel}`.
+    /// Bayeux channel for a channel (template). Default: `/{channel}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Bayeux: whether to ask for the acknowledge extension. Default: as `[target] acknowledge` says.
+    /// Bayeux: whether to ask for the acknowledge extension. Default: `acknowledge` of `[target]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledge: Option<bool>,
 }
@@ -189,7 +195,7 @@ impl FromText for SubscribeTemplate {
 pub struct EverySpec {
     /// Its period.
     pub after: Nanos,
-    /// Its text.
+    /// Its text (a template).
     pub send: String,
 }
 
@@ -199,7 +205,7 @@ pub struct EverySpec {
 pub struct AnswerSpec {
     /// The whole text to answer.
     pub on: String,
-    /// The answer.
+    /// The answer (a template).
     pub send: String,
 }
 
@@ -210,16 +216,16 @@ pub struct PublishTemplate {
     /// Request method. Default: POST.
     #[serde(default = "post")]
     pub method: String,
-    /// URL template (http or https). May be left out beside `websocket`.
+    /// URL template (http or https). Optional if `websocket` is given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
-    /// Header lines, name to template, beside those of the target.
+    /// Header lines, a template per name, in addition to those of the target.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Body template; must name `{message}`. Default: `{message}`.
     #[serde(default = "message")]
     pub body: String,
-    /// How messages are published over a WebSocket that stays open (publisher.over = "websocket").
+    /// How to publish over a WebSocket that stays open (publisher.over = "websocket").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websocket: Option<FeedTemplate>,
 }
@@ -236,54 +242,18 @@ fn message() -> String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessTemplate {
-    /// Command and arguments; may name `{port}`.
+    /// Command and arguments; may name `{port}` and `{log}`, a folder whose files are kept.
     pub start: Vec<String>,
-    /// URL (http or https) that answers 2xx once the target is up. Default: its port accepts connections.
+    /// URL (http or https) that answers 2xx once the target is ready. Default: ready if the port accepts connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
     /// Command that stops it. Default: SIGTERM to its process group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Vec<String>>,
-    /// Folder it starts in, relative to the scenario. Default: the scenario's folder.
+    /// Working folder, relative to the scenario. Default: the scenario's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Environment variables added.
+    /// Additional environment variables (templates); may name `{port}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-}
-
-/// The target's own timestamps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StampTemplate {
-    /// JSON pointer (RFC 6901) to the timestamp in a message.
-    pub json: String,
-    /// Its unit, since the Unix epoch.
-    pub unit: TimeUnit,
-}
-
-/// A unit of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TimeUnit {
-    /// Seconds.
-    S,
-    /// Milliseconds.
-    Ms,
-    /// Microseconds.
-    Us,
-    /// Nanoseconds.
-    Ns,
-}
-
-impl TimeUnit {
-    /// Its length.
-    pub fn ns(self) -> u64 {
-        match self {
-            TimeUnit::S => 1_000_000_000,
-            TimeUnit::Ms => 1_000_000,
-            TimeUnit::Us => 1_000,
-            TimeUnit::Ns => 1,
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Values that are a text in the common case and a table where more is said.
+//! Values that are usually a text, or a table for more settings.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Unexpected, Visitor};
 
-/// A type that a text alone can stand for.
+/// A type that can be written as a text.
 pub(super) trait FromText: Sized {
     /// What is accepted, for messages.
     const ACCEPTED: &'static str;
-    /// The value a text stands for.
+    /// Returns the value for a text.
     fn from_text(text: &str) -> Option<Self>;
 }
 

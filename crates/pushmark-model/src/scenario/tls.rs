@@ -1,4 +1,4 @@
-//! `[target.tls]`: how a target is met over TLS, and what of it cannot be.
+//! `[target.tls]`: the TLS settings of a target, and their checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 use super::error::ScenarioError;
 use super::target::Target;
 
-/// How `https` and `wss` targets are met. Without it: by the authorities this machine trusts, and without a certificate of our own.
+/// TLS settings for `https` and `wss` targets. Default: trust the authorities of this machine, and send no client certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSpec {
-    /// Believe any certificate. Default: false.
+    /// Accept any certificate. Default: false.
     pub insecure: bool,
-    /// Whether a client that comes back takes up the session it had, where the target allows. Default: true.
+    /// Whether a client that reconnects resumes its TLS session, if the target allows it. Default: true.
     pub resumption: bool,
-    /// A PEM file of the authorities to believe, its path relative to the scenario. Default: those this machine trusts.
+    /// A PEM file of the certificate authorities to trust, its path relative to the scenario. Default: those of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
-    /// A PEM file of the clients' certificate, with what leads to its authority.
+    /// A PEM file of the client certificate and its chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cert: Option<String>,
-    /// A PEM file of that certificate's private key. It is not written to results.
+    /// A PEM file of the certificate's private key. It is not written to results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
@@ -31,12 +31,12 @@ impl Default for TlsSpec {
     }
 }
 
-/// What the keys alone show to be wrong.
+/// Reports mistakes in the keys, without reading the files.
 pub(super) fn check(target: &Target, errors: &mut Vec<ScenarioError>) {
     let Some(tls) = &target.tls else { return };
     if !is_used(target) {
         errors.push(
-            ScenarioError::at("target.tls", "nothing of this target goes over TLS")
+            ScenarioError::at("target.tls", "this target does not use TLS")
                 .found("no https or wss in its URLs")
                 .accepted("https://… or wss://… under [target.subscribe] and [target.publish]"),
         );
@@ -53,14 +53,14 @@ pub(super) fn check(target: &Target, errors: &mut Vec<ScenarioError>) {
     }
     if let (true, Some(ca)) = (tls.insecure, &tls.ca) {
         errors.push(
-            ScenarioError::at("target.tls.ca", "who believes any certificate needs no authority")
+            ScenarioError::at("target.tls.ca", "`ca` has no effect with `insecure`")
                 .found(format!("{ca:?}, and insecure = true"))
                 .accepted("either ca (--ca), or insecure (--insecure)"),
         );
     }
 }
 
-/// Whether any of its URLs goes over TLS. Those of reference servers do not.
+/// Returns whether any URL of the target uses TLS. Reference servers do not.
 fn is_used(target: &Target) -> bool {
     let subscribe = target.subscribe.iter();
     let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));

@@ -1,38 +1,38 @@
-//! URL templates of targets: `http://HOST:PORT/PATH`, `wss://…`, the path with places to fill in.
+//! URL templates of targets: `http://HOST:PORT/PATH`, `wss://…`. The path may contain places.
 
 use crate::template::{Template, TemplateError};
 
-/// A URL template, taken apart.
+/// The parts of a URL template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetUrl {
     /// `https` or `wss`.
     pub tls: bool,
     /// Host, IPv6 without brackets.
     pub host: String,
-    /// Port; absent where the URL says `{port}`: that of a server pushmark starts.
+    /// Port; absent if the URL has `{port}`: the port of a server that pushmark starts.
     pub port: Option<u16>,
     /// Path and query.
     pub path: Template,
 }
 
-/// What is wrong with a URL template.
+/// Why a URL template is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlError {
     /// The sentence.
     pub message: String,
-    /// The part at fault.
+    /// The invalid part.
     pub found: String,
-    /// What would be taken.
+    /// The accepted form.
     pub accepted: String,
-    /// What to do.
+    /// Advice.
     pub help: Option<String>,
 }
 
 impl TargetUrl {
-    /// Takes a URL template apart; `websocket` says which schemes go with its transport.
+    /// Splits a URL template into its parts; `websocket` decides which schemes are accepted.
     ///
     /// # Errors
-    /// Says which part is wrong and what is accepted.
+    /// Reports which part is wrong and what is accepted.
     pub fn parse(text: &str, websocket: bool) -> Result<TargetUrl, UrlError> {
         let scheme_wanted = if websocket { "ws" } else { "http" };
         let form = format!("{scheme_wanted}://HOST:PORT/PATH, or {scheme_wanted}s://");
@@ -57,10 +57,10 @@ impl TargetUrl {
             "https" => ("http", true),
             "ws" => ("ws", false),
             "wss" => ("ws", true),
-            _ => return Err(error("this scheme is not spoken here", scheme, &form)),
+            _ => return Err(error("unsupported URL scheme", scheme, &form)),
         };
         if plain != scheme_wanted {
-            return Err(error("the scheme does not go with the transport", scheme, &form));
+            return Err(error("this URL scheme does not match the transport", scheme, &form));
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if let Some((_, fragment)) = path.split_once('#') {
@@ -99,13 +99,13 @@ impl UrlError {
         UrlError {
             message: format!("a template has no place `{{{}}}`", error.found),
             found: format!("{{{}}}", error.found),
-            accepted: super::check::places(),
+            accepted: "{channel}, {port} and other places of a template".to_owned(),
             help: None,
         }
     }
 }
 
-/// Host and port of `host`, `host:port`, `[::1]`, `[::1]:port`.
+/// Returns host and port of `host`, `host:port`, `[::1]`, `[::1]:port`.
 fn split_authority(authority: &str) -> Result<(&str, Option<&str>), (&'static str, &'static str)> {
     const IPV6: (&str, &str) = ("this is not an IPv6 address", "an address in brackets, such as [::1]:8080");
     if let Some(inner) = authority.strip_prefix('[') {

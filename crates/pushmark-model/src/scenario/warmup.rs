@@ -1,4 +1,4 @@
-//! `load.warmup`: how long is published and not counted, or how its end is found.
+//! `load.warmup`: the length of warm-up, or how its end is detected.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -16,14 +16,14 @@ use crate::units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WarmUp {
-    /// It ends with a steady state of the server. Default: true.
+    /// End warm-up once the server is in a steady state. Default: true.
     pub detect: bool,
-    /// Its length; with `detect` the longest. Default: 60s.
+    /// Length of warm-up; with `detect` its maximum length. Default: 60s.
     pub max: Nanos,
 }
 
 impl WarmUp {
-    /// Of this length.
+    /// Returns a warm-up of this length.
     pub fn of(length: Nanos) -> WarmUp {
         WarmUp { detect: false, max: length }
     }
@@ -57,7 +57,7 @@ impl Serialize for WarmUp {
     }
 }
 
-/// What a detected warm-up cannot be joined with.
+/// Reports keys that cannot be combined with a detected warm-up.
 pub(super) fn check(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let load = &scenario.load;
     if !load.warmup.detect || scenario.flood.is_some() {
@@ -65,7 +65,7 @@ pub(super) fn check(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     }
     if load.ramp.during {
         errors.push(
-            ScenarioError::at("load.warmup", "there is nobody to warm the server up: they come in measure")
+            ScenarioError::at("load.warmup", "no client is connected in warm-up; all connect in measure")
                 .found("detect = true beside load.ramp.during = true")
                 .accepted("a duration, such as \"0s\""),
         );
@@ -73,17 +73,17 @@ pub(super) fn check(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let counted = |p: &&Publisher| p.mode != PublisherMode::None && p.count.is_some();
     if let Some(count) = scenario.publisher.as_ref().filter(counted).and_then(|p| p.count) {
         errors.push(
-            ScenarioError::at("load.warmup", "publications are counted from warm-up on: none may be left")
+            ScenarioError::at("load.warmup", "warm-up may use up all publications of publisher.count")
                 .found(format!("detect = true beside publisher.count = {count}"))
                 .accepted("a duration, such as \"2s\", or no count"),
         );
     }
 }
 
-/// How warm-up is looked at; `None` where it has a fixed length.
+/// Returns how the end of warm-up is detected, or `None` if it has a fixed length.
 ///
 /// # Errors
-/// A longest warm-up in which no steady state can be found.
+/// Fails if the maximum length is too short to find a steady state.
 pub(super) fn plan(
     scenario: &Scenario,
     transport: Transport,
@@ -94,7 +94,7 @@ pub(super) fn plan(
     if !load.warmup.detect || scenario.flood.is_some() {
         return Ok(None);
     }
-    // What repeats: publications where there are any, polls, or holds that end.
+    // The repeated events: publications if there are any, else polls, or holds that end.
     let published_ns = publisher.map(|p| match p.aligned && p.mode != Mode::Peer {
         true => p.interval_ns,
         false => p.interval_ns / f64::from(channels.max(1)),
@@ -111,7 +111,7 @@ pub(super) fn plan(
         return Ok(Some(plan));
     }
     let shortest = Nanos(plan.shortest_ns());
-    let error = ScenarioError::at("load.warmup.max", "no steady state can be found in so short a warm-up")
+    let error = ScenarioError::at("load.warmup.max", "this warm-up is too short to find a steady state")
         .found(format!("{} for cycles of {period_s} s on {transport}", load.warmup.max))
         .accepted(format!("{shortest} or more: {} cycles", crate::steady::REST_MIN));
     Err(Box::new(error))

@@ -1,4 +1,4 @@
-//! `search.json`: a search as it is kept beside the runs of its probes (schema `pushmark.search/1`).
+//! `search.json`: a search, stored beside the runs of its probes (schema `pushmark.search/1`).
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::transport::Transport;
 /// The schema of this file.
 pub const SCHEMA: &str = "pushmark.search/1";
 
-/// What is raised.
+/// The load that is raised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
-    /// The crowd.
+    /// The number of connections.
     #[default]
     Connections,
-    /// Publications a second on each channel.
+    /// Publications per second on each channel.
     Rate,
 }
 
 impl Over {
-    /// The unit of a load, for people.
+    /// Returns the unit of a load, for people.
     pub fn name(self) -> &'static str {
         match self {
             Over::Connections => "connections",
@@ -32,7 +32,7 @@ impl Over {
     }
 }
 
-/// A search and what it found.
+/// A search and its answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SearchFile {
     /// Always [`SCHEMA`].
@@ -41,26 +41,26 @@ pub struct SearchFile {
     pub name: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The command that repeats it.
+    /// The command that repeats the search.
     pub command: String,
-    /// The version of pushmark that made it.
+    /// The version of pushmark that made the search.
     pub pushmark_version: String,
     /// The server's name or the target's URL.
     pub target: String,
     /// The reference server; absent for a target of the user's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<ServerRef>,
-    /// How the crowd hears.
+    /// How the crowd receives.
     pub transport: Transport,
-    /// What is raised.
+    /// The load that is raised.
     pub over: Over,
-    /// The unit of `limits`, in loads: 1, or a thousandth of a publication a second.
+    /// The unit of `limits`, in loads: 1, or a thousandth of a publication per second.
     pub step: f64,
-    /// Bounds and thoroughness.
+    /// The bounds of the search, and its thoroughness.
     pub limits: Limits,
-    /// What must be kept, as written.
+    /// The conditions, as written.
     pub keep: Vec<String>,
-    /// Every probe, in the order of their making.
+    /// Every probe, in the order they were made.
     pub probes: Vec<ProbeRow>,
     /// The answer.
     pub found: Found<f64>,
@@ -73,20 +73,20 @@ pub struct ProbeRow {
     pub at: f64,
     /// Why it was probed.
     pub why: Why,
-    /// How long its measure phase was planned, s.
+    /// Planned length of its measure phase, s.
     pub window_s: f64,
-    /// How it went.
+    /// Its outcome.
     pub answer: Answer,
-    /// Its run, a folder beside this file; absent where nothing was measured.
+    /// Its run, a folder beside this file; absent if nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// The verdict of its figures.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub verdict: Option<VerdictState>,
-    /// The value of each thing that must be kept, by its expression, in the metric's own unit; what
-    /// is absent has none.
+    /// The value of each condition's metric, by expression, in the metric's own unit. A metric without a
+    /// value is absent.
     pub values: BTreeMap<String, f64>,
-    /// What was not kept, or why there was no answer.
+    /// Conditions that were not met, or why there was no outcome.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! The search against servers whose limit is known: steady, noisy, with a hole, with a machine or a
-//! generator that ends before they do.
+//! The search against servers with a known limit: steady, noisy, with a hole, and with a machine or a
+//! generator whose limit is lower.
 
 use proptest::prelude::*;
 
@@ -101,7 +101,7 @@ fn a_probe_that_nobody_believes_is_made_once_more() {
     let unbelieved: Vec<u64> =
         log.iter().filter(|(_, a)| *a == Answer::Unbelieved).map(|(p, _)| p.at).collect();
     assert!(unbelieved.chunks(2).all(|twice| twice.len() == 2 && twice[0] == twice[1]), "{unbelieved:?}");
-    // Once is chance, and forgotten with the next answer.
+    // A single untrusted probe is chance, and the next answer resets it.
     let mut first = true;
     let (found, _) = search(LIMITS, |probe| match probe.at {
         200 if std::mem::take(&mut first) => Answer::Unbelieved,
@@ -158,7 +158,7 @@ proptest! {
     #[test]
     fn noise_never_makes_the_answer_too_good(limit in 50u64..50_000, seed: u64, width in 0.01f64..0.3) {
         let mut draw = Draw::new(seed, Purpose::Check, 0);
-        // Held with a chance that falls from 1 to 0 over some width around the limit.
+        // Held with a probability that falls from 1 to 0 over some width around the limit.
         let (found, log) = search(LIMITS, |probe| {
             let over = (probe.at as f64 / limit as f64).ln() / width;
             if draw.unit() < 1.0 / (1.0 + (4.0 * over).exp()) { Answer::Held } else { Answer::Failed }

@@ -1,5 +1,5 @@
-//! The promises of the statistics, kept on thousands of invented starts: intervals hold the truth in
-//! 95 of 100, tests see a difference that is not there in 5, and one that is there when they should.
+//! The statistics checked on thousands of simulated starts: intervals contain the truth in 95 of 100 cases;
+//! tests find a difference that does not exist in 5, and one that exists as often as they should.
 
 use super::*;
 use crate::draw::{Draw, Purpose};
@@ -17,7 +17,7 @@ fn sets<const N: usize>(tries: u64, make: impl Fn(&mut Draw) -> f64) -> impl Ite
     })
 }
 
-/// Four standard deviations of a binomial share.
+/// Returns a binomial share plus and minus four of its standard deviations.
 fn bounds(share: f64, tries: u64) -> std::ops::RangeInclusive<f64> {
     let by = 4.0 * (share * (1.0 - share) / tries as f64).sqrt();
     share - by..=share + by
@@ -44,7 +44,7 @@ fn the_interval_holds_the_truth_in_95_of_100() {
     check_coverage::<20>(Scale::Log, 40.0, |draw| 40.0 * (0.3 * normal(draw)).exp());
 }
 
-/// Below what share of tries a test sees a difference between sets that have none.
+/// Returns the share of tries in which a test finds a difference between sets that have none.
 fn false_share<const N: usize>(
     tries: u64,
     make: impl Fn(&mut Draw) -> f64,
@@ -62,7 +62,7 @@ fn a_test_sees_what_is_not_there_in_5_of_100() {
     ] {
         assert!((0.03..=0.07).contains(&share), "{share}");
     }
-    // Counts, most of them 0: ties make the exact test see less, never more.
+    // Counts, most of them 0: with ties the exact test finds fewer differences, never more.
     let losses = |draw: &mut Draw| if draw.unit() < 0.4 { (draw.exponential() * 20.0).floor() } else { 0.0 };
     let share = false_share::<5>(4_000, losses, |a, b| permutation_p(a, b, 1));
     assert!(share <= 0.065, "{share}");
@@ -74,7 +74,7 @@ fn a_test_sees_what_is_not_there_in_5_of_100() {
 fn the_shift_said_to_be_detectable_is_found_in_80_of_100() {
     const TRIES: u64 = 4_000;
     let noise = 0.04;
-    // The shift that ten starts of this noise are said to show, at the noise itself.
+    // The shift that is reported as detectable with ten starts of this noise.
     let (a, b): (Vec<f64>, Vec<f64>) =
         (0..10).map(|i| (f64::from(i % 2) * 2.0 - 1.0, f64::from(i % 2) * 2.0 - 1.0)).unzip();
     let unit = Welch::of(&a, &b, Scale::Linear).unwrap();
@@ -86,6 +86,6 @@ fn the_shift_said_to_be_detectable_is_found_in_80_of_100() {
         })
         .count();
     let share = found as f64 / TRIES as f64;
-    // The sum of two quantiles stands for a noncentral t: good to two in a hundred from n = 5 on.
+    // The sum of two quantiles approximates a noncentral t: within two in a hundred from n = 5 on.
     assert!((POWER - 0.03..=POWER + 0.03).contains(&share), "{share}");
 }

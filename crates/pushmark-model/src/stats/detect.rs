@@ -1,14 +1,19 @@
-//! What a comparison that saw nothing could have seen.
+//! The difference that a comparison without a finding could have detected.
 
 use super::{ALPHA, Welch, student};
 
-/// How often a shift of the stated size would have been found.
+/// Share of tries in which a shift of the stated size would be found.
 pub const POWER: f64 = 0.8;
 
-/// The smallest difference, on the scale of the test, that these sets would have shown in
-/// [`POWER`] of all tries: (t of the level + t of the power) × the standard error seen.
+/// Returns the smallest difference, on the scale of the test, that these sets would have shown in [`POWER`]
+/// of all tries: (t of the level + t of the power) × the observed standard error.
 pub fn detectable(welch: &Welch) -> f64 {
-    let level = student::quantile(1.0 - ALPHA / 2.0, welch.degrees);
-    let power = student::quantile(POWER, welch.degrees);
-    (level + power) * welch.error
+    detectable_by(welch.error, welch.degrees)
+}
+
+/// [`detectable`] for any standard error and its degrees of freedom.
+pub fn detectable_by(error: f64, degrees: f64) -> f64 {
+    let level = student::quantile(1.0 - ALPHA / 2.0, degrees);
+    let power = student::quantile(POWER, degrees);
+    (level + power) * error
 }

@@ -1,7 +1,7 @@
 //! Several tests at once: Holm's step-down adjustment (Scandinavian Journal of Statistics 6, 1979).
-//! It keeps the chance of even one false difference among all of them at the level of one test.
+//! It keeps the probability of any false difference among all tests at the level of one test.
 
-/// The adjusted p of each, in the order given: compare it with the level of a single test.
+/// Returns the adjusted p of each test, in the given order: compare it with the level of a single test.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|x, y| p[*x].total_cmp(&p[*y]));

@@ -1,33 +1,37 @@
-//! What can be said from a few fresh starts: how sure a number is, whether two sets of starts
-//! differ, and what a set of that size could have shown. Values are one a start, never a message;
-//! how they were measured is not known here.
+//! Statistics of a few fresh starts: how precise a number is, whether two sets of starts differ, and which
+//! difference sets of that size could have shown. There is one value per start, never per message; this
+//! module does not know how values were measured.
 
+mod blocks;
 mod detect;
 mod holm;
+mod needed;
 mod permutation;
 mod spread;
 mod student;
 mod welch;
 
-pub use detect::{POWER, detectable};
+pub use blocks::{Block, Blocked, attainable_in_blocks};
+pub use detect::{POWER, detectable, detectable_by};
 pub use holm::holm;
-pub use permutation::permutation_p;
+pub use needed::{Dealing, starts_needed};
+pub use permutation::{attainable, permutation_p};
 pub use spread::{INTERVAL_FROM, Scale, Spread, Summary};
 pub use welch::Welch;
 
-/// How often a test may see a difference where there is none.
+/// The share of tests that may find a difference that does not exist.
 pub const ALPHA: f64 = 0.05;
 
-/// Arithmetic mean; NaN of nothing.
+/// Arithmetic mean; NaN without values.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Unbiased variance; NaN of fewer than two.
+/// Unbiased variance; NaN with fewer than two values.
 fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
 }
 
 #[cfg(test)]
-mod coverage;
+pub(crate) mod coverage;

@@ -1,22 +1,22 @@
-//! The permutation test of two means, for counts and for what may be 0: it supposes nothing but
-//! that the starts could have been dealt out otherwise (Fisher, The Design of Experiments, 1935).
+//! The permutation test of two means, for counts and for values that may be 0. It assumes only that the
+//! starts could have been assigned to the sides differently (Fisher, The Design of Experiments, 1935).
 
 use crate::draw::{Draw, Purpose};
 
-/// Ways to deal that are all tried; beyond, so many are drawn.
-const EXACT_MAX: u64 = 20_000;
-/// Ways drawn where there are more.
-const DRAWN: u64 = 9_999;
+/// Up to this number of reassignments all are tried; beyond it, [`DRAWN`] are drawn.
+pub(super) const EXACT_MAX: u64 = 20_000;
+/// Reassignments drawn if there are more than [`EXACT_MAX`].
+pub(super) const DRAWN: u64 = 9_999;
 
-/// How often the two means lie as far apart when the values are dealt out at random. Exact where
-/// there are few ways to deal, else from ways drawn by the seed. 1 where a side is empty.
+/// Returns the share of random reassignments in which the two means are at least this far apart. Exact if
+/// there are few reassignments, else estimated from a sample drawn by the seed. 1 if a side is empty.
 pub fn permutation_p(a: &[f64], b: &[f64], seed: u64) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 1.0;
     }
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
     let total: f64 = all.iter().sum();
-    // With the total fixed, the sum of one side tells the difference of the means.
+    // With the total fixed, the sum of one side determines the difference of the means.
     let expected = total * a.len() as f64 / all.len() as f64;
     let seen = (a.iter().sum::<f64>() - expected).abs();
     // Sums of the same values in another order differ in the last bits.
@@ -24,7 +24,10 @@ pub fn permutation_p(a: &[f64], b: &[f64], seed: u64) -> f64 {
     match ways(all.len() as u64, a.len() as u64) {
         Some(ways) => {
             let mut as_far = 0;
-            deal(&all, a.len(), 0.0, &mut |sum| as_far += u64::from((sum - expected).abs() >= enough));
+            choose(all.len(), a.len(), &mut |chosen| {
+                let sum: f64 = chosen.iter().map(|at| all[*at]).sum();
+                as_far += u64::from((sum - expected).abs() >= enough);
+            });
             as_far as f64 / ways as f64
         }
         None => {
@@ -36,14 +39,14 @@ pub fn permutation_p(a: &[f64], b: &[f64], seed: u64) -> f64 {
                     (dealt[..a.len()].iter().sum::<f64>() - expected).abs() >= enough
                 })
                 .count();
-            // The dealing that was seen is one of them (Phipson and Smyth, 2010): never 0.
+            // The observed assignment is one of them (Phipson and Smyth, 2010): p is never 0.
             (as_far + 1) as f64 / (DRAWN + 1) as f64
         }
     }
 }
 
-/// n over k, if it is not beyond [`EXACT_MAX`].
-fn ways(n: u64, k: u64) -> Option<u64> {
+/// Returns n over k, or `None` if it exceeds [`EXACT_MAX`].
+pub(super) fn ways(n: u64, k: u64) -> Option<u64> {
     let mut ways: u64 = 1;
     for i in 0..k.min(n - k) {
         ways = ways * (n - i) / (i + 1);
@@ -54,13 +57,25 @@ fn ways(n: u64, k: u64) -> Option<u64> {
     Some(ways)
 }
 
-/// The sum of each choice of `k` values.
-fn deal(values: &[f64], k: usize, sum: f64, each: &mut impl FnMut(f64)) {
-    if k == 0 {
-        return each(sum);
-    }
-    for i in 0..=values.len() - k {
-        deal(&values[i + 1..], k - 1, sum + values[i], each);
+/// Returns the smallest p that sets of these sizes can give: that of the most extreme reassignment, and of
+/// its mirror if both sides have the same size.
+pub fn attainable(a: usize, b: usize) -> f64 {
+    let mirrored = if a == b { 2.0 } else { 1.0 };
+    let all = ways((a + b) as u64, a as u64);
+    all.map_or(1.0 / (DRAWN + 1) as f64, |all| (mirrored / all as f64).min(1.0))
+}
+
+/// Calls `each` with every choice of `k` of the places `0..n`, in lexical order.
+pub(super) fn choose(n: usize, k: usize, each: &mut impl FnMut(&[usize])) {
+    let mut chosen: Vec<usize> = (0..k).collect();
+    loop {
+        each(&chosen);
+        // The last place that can still move. The places behind it follow directly after it.
+        let Some(at) = (0..k).rev().find(|at| chosen[*at] < n - k + at) else { return };
+        chosen[at] += 1;
+        for next in at + 1..k {
+            chosen[next] = chosen[next - 1] + 1;
+        }
     }
 }
 
@@ -71,10 +86,10 @@ mod tests {
     /// Counted by hand.
     #[test]
     fn few_starts_are_dealt_out_in_every_way() {
-        // All of A below all of B: of 252 ways only this and its mirror lie so far apart.
+        // All of A below all of B: of 252 assignments only this one and its mirror are so far apart.
         let p = permutation_p(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0], 1);
         assert!((p - 2.0 / 252.0).abs() < 1e-12, "{p}");
-        // 1 2 4 | 3 5 6: sums of three of 1…6 have mean 10.5; 7 or less, or 14 or more: 4 ways of 20.
+        // 1 2 4 | 3 5 6: sums of three of 1…6 have mean 10.5; 7 or less, or 14 or more: 4 assignments of 20.
         let p = permutation_p(&[1.0, 2.0, 4.0], &[3.0, 5.0, 6.0], 1);
         assert!((p - 4.0 / 20.0).abs() < 1e-12, "{p}");
     }
@@ -92,7 +107,7 @@ mod tests {
         let a: Vec<f64> = (0..8).map(|i| f64::from(i * i % 7)).collect();
         let b: Vec<f64> = (0..8).map(|i| f64::from(i * 3 % 5 + 2)).collect();
         let exact = permutation_p(&a, &b, 1);
-        // The same values twice over have too many ways for all of them to be tried.
+        // The same values twice have too many assignments to try all of them.
         let twice = |v: &[f64]| -> Vec<f64> { v.iter().chain(v).copied().collect() };
         let drawn = permutation_p(&twice(&a), &twice(&b), 7);
         assert_eq!(drawn, permutation_p(&twice(&a), &twice(&b), 7), "drawn from the seed");

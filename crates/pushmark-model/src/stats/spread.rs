@@ -1,15 +1,15 @@
-//! One number from n starts, and how sure it is: nothing of one start, a range of two to four,
-//! from five on a 95 % t interval.
+//! One number from n starts and its precision: none with one start, a range with two to four, a 95 % t
+//! interval with five or more.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ALPHA, mean, student, variance};
 
-/// Starts from which an interval is given. Below it the t interval is so wide, and its assumptions
-/// so little checked, that the values themselves say more.
+/// Fewest starts for an interval. With fewer, the t interval is so wide and its assumptions so untested that
+/// the values themselves are more informative.
 pub const INTERVAL_FROM: usize = 5;
 
-/// What varies: differences, or ratios.
+/// The scale on which values vary: differences, or ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -20,7 +20,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The values on this scale; the logarithm needs all of them above 0.
+    /// Converts values to this scale; the logarithm needs all of them above 0.
     pub(super) fn of(self, values: &[f64]) -> Option<Vec<f64>> {
         match self {
             Scale::Linear => Some(values.to_vec()),
@@ -28,7 +28,7 @@ impl Scale {
         }
     }
 
-    /// A value of this scale in the unit it came from.
+    /// Converts a value of this scale back to the original unit.
     fn back(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
@@ -37,39 +37,39 @@ impl Scale {
     }
 }
 
-/// How far a number can be trusted.
+/// The precision of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spread {
-    /// One start.
+    /// One start: unknown.
     None,
-    /// Least and greatest of 2 to 4 starts.
+    /// Smallest and largest value of 2 to 4 starts.
     Range(f64, f64),
-    /// 95 % t interval of 5 or more.
+    /// 95 % t interval of 5 or more starts.
     Interval(f64, f64),
 }
 
-/// What is said of one value a start.
+/// Statistics of one value per start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Fresh starts.
+    /// Number of fresh starts.
     pub n: usize,
-    /// The mean; on the log scale the geometric one.
+    /// The mean; on the log scale the geometric mean.
     pub mean: f64,
-    /// The middle value.
+    /// The median.
     pub median: f64,
-    /// Standard deviation on the scale, unbiased: on the log scale about a share of the mean.
-    /// Absent of one start.
+    /// Standard deviation on the scale, unbiased; on the log scale roughly a share of the mean. Absent with
+    /// one start.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deviation: Option<f64>,
-    /// The scale that was used: linear where a logarithm was asked of a value that has none.
+    /// The scale that was used: linear if the log scale was requested and a value has no logarithm.
     pub scale: Scale,
     /// Range or interval.
     pub spread: Spread,
 }
 
 impl Summary {
-    /// Of one value a start; `None` without any, or where one is no number.
+    /// Summarises one value per start. `None` without values, or if a value is not finite.
     pub fn of(values: &[f64], scale: Scale) -> Option<Summary> {
         let mut sorted = values.to_vec();
         if sorted.is_empty() || sorted.iter().any(|v| !v.is_finite()) {
@@ -119,7 +119,7 @@ mod tests {
     /// meter): 195 values, mean 9.261460, deviation 0.022789, interval 9.258242 to 9.264679.
     #[test]
     fn the_interval_of_the_handbook() {
-        // One value at the mean, the others a deviation off: they have these two exactly.
+        // One value at the mean, the others one deviation away: they have exactly this mean and deviation.
         let (mean, deviation) = (9.261460, 0.022789);
         let values: Vec<f64> = (0..195)
             .map(|i| match i {

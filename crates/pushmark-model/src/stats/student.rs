@@ -2,12 +2,12 @@
 
 use distrs::StudentsT;
 
-/// The value that a t of so many degrees of freedom stays below with this probability.
+/// Returns the value that a t with these degrees of freedom stays below with this probability.
 pub(super) fn quantile(probability: f64, degrees: f64) -> f64 {
     StudentsT::ppf(probability, degrees)
 }
 
-/// How often |t| is at least this by chance alone.
+/// Returns the probability that |t| is at least this large by chance alone.
 pub(super) fn two_sided(t: f64, degrees: f64) -> f64 {
     (2.0 * StudentsT::cdf(-t.abs(), degrees)).clamp(0.0, 1.0)
 }

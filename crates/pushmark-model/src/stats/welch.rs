@@ -1,5 +1,5 @@
-//! Two sets of starts compared: Welch's t (Biometrika 34, 1947), which does not suppose that both
-//! vary alike. On the log scale the difference is a ratio.
+//! Compares two sets of starts with Welch's t (Biometrika 34, 1947), which does not assume equal variances.
+//! On the log scale the difference is a ratio.
 
 use super::{ALPHA, Scale, mean, student, variance};
 
@@ -8,17 +8,17 @@ use super::{ALPHA, Scale, mean, student, variance};
 pub struct Welch {
     /// Mean of B − mean of A, on the scale.
     pub difference: f64,
-    /// The standard error of that.
+    /// The standard error of the difference.
     pub error: f64,
     /// Degrees of freedom (Satterthwaite).
     pub degrees: f64,
-    /// How often chance alone gives a difference as large.
+    /// The probability that chance alone gives a difference this large.
     pub p: f64,
 }
 
 impl Welch {
-    /// `None` with fewer than two values on a side, without a logarithm where the scale needs it,
-    /// and where no value of either side differs from the others of it: there is no error to judge by.
+    /// Returns `None` if a side has fewer than two values, if the scale needs a logarithm that a value does
+    /// not have, and if the values within each side are all equal: there is no error to judge by.
     pub fn of(a: &[f64], b: &[f64], scale: Scale) -> Option<Welch> {
         if a.len() < 2 || b.len() < 2 {
             return None;
@@ -28,7 +28,7 @@ impl Welch {
         let [of_a, of_b] = parts;
         let whole = of_a + of_b;
         let difference = mean(&b) - mean(&a);
-        // Rounding leaves a speck of variance in equal values.
+        // Rounding leaves a tiny variance in equal values.
         if !whole.is_finite() || whole.sqrt() <= 1e-12 * (mean(&a).abs() + mean(&b).abs()).max(1e-12) {
             return None;
         }
@@ -38,7 +38,7 @@ impl Welch {
         Some(Welch { difference, error, degrees, p: student::two_sided(difference / error, degrees) })
     }
 
-    /// The 95 % interval of the difference, on the scale.
+    /// Returns the 95 % interval of the difference, on the scale.
     pub fn interval(&self) -> (f64, f64) {
         let half = student::quantile(1.0 - ALPHA / 2.0, self.degrees) * self.error;
         (self.difference - half, self.difference + half)

@@ -1,18 +1,18 @@
-//! Axes: what each of their values sets, and which lines of the suite say so.
+//! Axes: what each of their values sets, and which lines of the suite set it.
 
 use super::matrix::{rank, text};
 use super::source::{Written, WrittenAxis, WrittenMatrix, is_own};
 use crate::scenario::{ScenarioError, Source, join, nearest, parse_path};
 
-/// A key of the scenario, what it is set to, and the lines of the suite that say so.
+/// A key of the scenario, its value, and the lines of the suite that set it.
 #[derive(Clone, Debug)]
 pub(super) struct Set {
     /// The key's path in the scenario.
     pub(super) path: Vec<String>,
     pub(super) value: toml::Value,
-    /// Where the suite names the key.
+    /// Place of the key in the suite.
     pub(super) key_at: Vec<String>,
-    /// Where the suite gives the value.
+    /// Place of the value in the suite.
     pub(super) value_at: Vec<String>,
 }
 
@@ -29,8 +29,8 @@ pub(super) struct Effective<'w> {
     pub(super) values: Vec<Value>,
 }
 
-/// The axes of a matrix in their order: the common ones, an own one of the same name in its
-/// common one's stead, then the other own ones; each group as it stands in the file.
+/// Returns the axes of a matrix in their order: those of `order_of_axes`, then the common axes, then the
+/// matrix's own. An own axis replaces a common one of the same name. Each group is in the order of the file.
 pub(super) fn effective<'w>(
     written: &'w Written,
     matrix: &'w WrittenMatrix,
@@ -50,13 +50,13 @@ pub(super) fn effective<'w>(
     }
     for (name, axis) in matrix.axes.iter().filter(|(name, _)| !written.axes.contains_key(*name)) {
         let own_at = [at, &[text("axes"), name.clone()]].concat();
-        // What stands in a matrix comes after what all share, wherever the tables are in the file.
+        // Keys of a matrix come after those of all matrices, wherever the tables are in the file.
         all.push((source.position(&own_at).saturating_add(usize::MAX / 2), name, axis, own_at));
     }
     all.sort_by_key(|(position, name, ..)| (rank(written, name), *position));
     let mut effective = Vec::new();
     for (_, name, axis, at) in all {
-        // A common axis is read for each matrix; what is wrong with it is said once.
+        // A common axis is read for each matrix; its mistakes are reported once.
         let mut found = Vec::new();
         let values = values_of(name, axis, &at, source, &mut found);
         if !seen.contains(&at) {
@@ -87,7 +87,7 @@ fn values_of(
             None => errors.push(no_key(format!("{here}.key"), key)),
             Some(path) => {
                 let own = is_own(path, format!("{here}.key"));
-                // The key stands in a value here.
+                // Here the key is the value of another key.
                 errors.extend(own.map(|error| ScenarioError { on_key: false, ..error }));
             }
         }
@@ -110,7 +110,7 @@ fn values_of(
             }),
             (_, None) => {
                 errors.push(
-                    ScenarioError::at(&here, format!("the axis `{name}` does not say which key takes its values"))
+                    ScenarioError::at(&here, format!("the axis `{name}` has no `key` for its values"))
                         .accepted("key = \"load.connections\" beside the values, or values such as { name = \"…\", set = { … } }"),
                 );
                 return Vec::new();
@@ -169,8 +169,8 @@ fn several(
     Some(Value { text, sets: sets_of(set, &[at, &["set".to_owned()]].concat(), source, errors) })
 }
 
-/// The keys of a `set`, in the order of the file. `"load.hold"` names a key of the scenario; a
-/// table under a name without dots is looked into, so that `load = { hold = … }` says the same.
+/// Returns the keys of a `set`, in the order of the file. `"load.hold"` names a key of the scenario. A table
+/// under a name without dots is flattened, so that `load = { hold = … }` means the same.
 pub(super) fn sets_of(
     set: &toml::Table,
     at: &[String],
@@ -211,12 +211,12 @@ fn flatten(path: Vec<String>, value: &toml::Value, at: Vec<String>, sets: &mut V
 }
 
 fn no_key(at: String, key: &str) -> ScenarioError {
-    ScenarioError::at(at, "this is no key of a scenario")
+    ScenarioError::at(at, "this is not a key of a scenario")
         .found(format!("{key:?}"))
         .accepted("a dotted key, such as \"load.connections\"")
 }
 
-/// A value as text: in tables, in ids, and to name it in an exclusion.
+/// Returns a value as text: for tables, ids and exclusions.
 pub(super) fn shown(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) if !text.is_empty() => Some(text.clone()),

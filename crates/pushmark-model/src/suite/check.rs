@@ -1,4 +1,4 @@
-//! What a suite's figures and questions name: axes and values that exist, metrics, columns.
+//! Checks that the names in a suite's figures and questions exist: axes, values, metrics, columns.
 
 use super::matrix::{unknown_axis, unknown_value};
 use super::{Axis, Figure, FigureKind, Question};
@@ -6,7 +6,7 @@ use crate::metrics::{self, Metric};
 use crate::run::WindowColumn;
 use crate::scenario::{ScenarioError, nearest};
 
-/// Everything that figures name and that is not there, keyed by place.
+/// Returns every name in figures that does not exist, by place.
 pub(super) fn figures(figures: &[Figure], axes: &[Axis]) -> Vec<ScenarioError> {
     let mut errors = Vec::new();
     for (i, figure) in figures.iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn figures(figures: &[Figure], axes: &[Axis]) -> Vec<ScenarioError> {
     errors
 }
 
-/// Everything that a study's questions name and that is not there, keyed by place.
+/// Returns every name in a study's questions that does not exist, by place.
 pub(super) fn questions(questions: &[Question], axes: &[Axis]) -> Vec<ScenarioError> {
     let mut errors = Vec::new();
     for (i, question) in questions.iter().enumerate() {
@@ -54,7 +54,7 @@ pub(super) fn questions(questions: &[Question], axes: &[Axis]) -> Vec<ScenarioEr
     errors
 }
 
-/// The axes of a figure's own coordinates, for the kinds whose meaning stands in this crate.
+/// Checks the axes of a figure's coordinates, for the kinds that are defined in this crate.
 fn drawn(figure: &Figure, at: &str, axes: &[Axis], errors: &mut Vec<ScenarioError>) {
     let (x, y) = (format!("{at}.x"), format!("{at}.y"));
     if figure.kind == FigureKind::Time {
@@ -97,7 +97,7 @@ fn unknown_column(at: String, found: &str) -> ScenarioError {
         .nearest(nearest(found, columns.iter().copied()))
 }
 
-/// No metric, and where axes are given no axis either.
+/// Makes the error of an unknown metric, or of an unknown axis or metric if axes are given.
 fn unknown_metric(at: String, found: &str, axes: &[Axis]) -> ScenarioError {
     let metrics = metrics::all();
     let known = metrics.iter().map(|metric| metric.name.as_str()).chain(names(axes));

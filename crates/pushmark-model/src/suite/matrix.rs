@@ -1,5 +1,5 @@
-//! Matrices spelled out: axes in their order, every combination of their values, less what is
-//! excluded; and of each cell, which line of the suite set which key.
+//! Expands matrices: every combination of the values of the axes, without the excluded ones. Records which
+//! line of the suite set which key of a cell.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::axis::{Effective, Set, Value, effective, sets_of, shown};
 use super::source::{Written, WrittenMatrix};
 use crate::scenario::{ScenarioError, Source, join, nearest};
 
-/// Most cases of a suite: a month at four minutes a case.
+/// Maximum number of cases of a suite: a month at four minutes per case.
 const CASES_MAX: usize = 10_000;
 
 /// One cell: its place in the matrix and its scenario.
@@ -20,23 +20,23 @@ pub struct Cell {
     pub axes: BTreeMap<String, String>,
     /// The scenario's keys.
     pub(super) scenario: toml::Table,
-    /// Who set what, in order: what stands later wins.
+    /// The keys that were set, in order: a later one replaces an earlier one.
     pub(super) sets: Vec<Set>,
 }
 
-/// Matrices spelled out.
+/// Expanded matrices.
 pub(super) struct Expanded {
     /// All axes.
     pub(super) axes: Vec<Axis>,
     /// All cells, in the order of the matrices and of the axes.
     pub(super) cells: Vec<Cell>,
-    /// What is wrong with axes, and with what is set: others' values may be missing for it.
+    /// Mistakes in axes and in set values. Values of other axes may be missing because of them.
     pub(super) axes_errors: Vec<ScenarioError>,
-    /// What is wrong with the rest.
+    /// All other mistakes.
     pub(super) errors: Vec<ScenarioError>,
 }
 
-/// Spells out all matrices. Where there are errors, cells may be missing.
+/// Expands all matrices. If there are errors, cells may be missing.
 pub(super) fn expand(written: &Written, source: &Source) -> Expanded {
     let mut axes_errors = Vec::new();
     let mut errors = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn expand(written: &Written, source: &Source) -> Expanded {
     Expanded { axes, cells, axes_errors, errors }
 }
 
-/// The place that `order_of_axes` gives an axis; those it does not name come last.
+/// Returns the place of an axis in `order_of_axes`; axes that it does not name are last.
 pub(super) fn rank(written: &Written, name: &str) -> usize {
     written.order_of_axes.iter().position(|n| n == name).unwrap_or(usize::MAX)
 }
@@ -112,7 +112,7 @@ fn order_of_axes(written: &Written, axes: &[Axis], errors: &mut Vec<ScenarioErro
     }
 }
 
-/// Adds an axis of a matrix to those of the suite, with the values that are new.
+/// Adds an axis of a matrix to those of the suite, with the values that are not yet known.
 fn take_in(axes: &mut Vec<Axis>, axis: &Effective<'_>) {
     let at = axes.iter().position(|known| known.name == axis.name).unwrap_or_else(|| {
         let name = axis.name.to_owned();
@@ -158,7 +158,7 @@ fn excluded(
                 let value_key = if given.is_array() { format!("{key}[{n}]") } else { key.clone() };
                 match shown(value) {
                     Some(text) if known.contains(&text.as_str()) => any.push(text),
-                    // An axis whose values are wrong has been told.
+                    // An axis with invalid values was already reported.
                     _ if known.is_empty() => {}
                     text => errors.push(unknown_value(
                         value_key,
@@ -194,7 +194,7 @@ pub(super) fn unknown_value(key: String, axis: &str, value: &str, known: &[&str]
         .nearest(nearest(value, known.iter().copied()))
 }
 
-/// Every combination, the last axis fastest.
+/// Returns every combination. The last axis changes fastest.
 fn combinations<'e>(axes: &'e [Effective<'_>]) -> Vec<Vec<&'e Value>> {
     axes.iter().fold(vec![Vec::new()], |all, axis| {
         let with = |values: &Vec<&'e Value>, value| values.iter().copied().chain([value]).collect();
@@ -202,7 +202,7 @@ fn combinations<'e>(axes: &'e [Effective<'_>]) -> Vec<Vec<&'e Value>> {
     })
 }
 
-/// Cases of one name would share a row, and be taken for one another.
+/// Returns cases with the same name: they would share a row and be mistaken for each other.
 fn doubled(written: &Written, cells: &[(usize, Cell)]) -> Vec<ScenarioError> {
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut told: Vec<(usize, usize)> = Vec::new();
@@ -212,7 +212,7 @@ fn doubled(written: &Written, cells: &[(usize, Cell)]) -> Vec<ScenarioError> {
             first.insert(&cell.id, *m);
             continue;
         };
-        // A pair of matrices that share one name share many: the first is enough.
+        // Two matrices that share one name share many: the first is enough.
         if told.contains(&(other, *m)) {
             continue;
         }
@@ -246,14 +246,14 @@ fn cell(
     let mut scenario = common.clone();
     for set in &sets {
         if let Err(in_the_way) = put(&mut scenario, &set.path, set.value.clone()) {
-            let text = format!("`{in_the_way}` is no table here, so it has no keys");
+            let text = format!("`{in_the_way}` is not a table here, so it has no keys");
             return Err(Box::new(ScenarioError::at(join(&set.key_at), text).on_key()));
         }
     }
     Ok(Cell { id, axes, scenario, sets })
 }
 
-/// Puts a value at a path; fails with the key that is no table.
+/// Sets a value at a path. Fails with the key that is not a table.
 pub(super) fn put(mut table: &mut toml::Table, path: &[String], value: toml::Value) -> Result<(), String> {
     let Some((last, parents)) = path.split_last() else { return Ok(()) };
     for (depth, parent) in parents.iter().enumerate() {
@@ -264,7 +264,7 @@ pub(super) fn put(mut table: &mut toml::Table, path: &[String], value: toml::Val
     Ok(())
 }
 
-/// Values joined by hyphens, in `[a-z0-9.-]`; a matrix without axes is one case of its name.
+/// Returns values joined by hyphens, in `[a-z0-9.-]`; for a matrix without axes, its name.
 fn id_of<'v>(values: impl Iterator<Item = &'v str>, matrix: &str) -> String {
     let mut joined = values.collect::<Vec<_>>().join("-");
     if joined.is_empty() {

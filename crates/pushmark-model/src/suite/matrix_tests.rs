@@ -1,9 +1,9 @@
-//! Matrices spelled out, to the case.
+//! Matrices, expanded to their cases.
 
 use super::super::SuiteFile;
 
-/// The shape of the first study: three servers, two styles with four emit intervals, and without
-/// events one style as it is and the other with four holds; five crowds each.
+/// The shape of the first study: three servers, two styles with four emit intervals, and without events one
+/// style unchanged and the other with four holds; five crowds each.
 const STUDY: &str = r#"
 order_of_axes = ["server", "style", "emit", "hold", "clients"]
 [scenario]
@@ -53,7 +53,7 @@ fn a_matrix_of_195_is_spelled_out_to_the_case() {
     assert_eq!(suite.cells.len(), 3 * ((2 * 4 * 5) + 5 + (4 * 5)));
     assert_eq!(suite.cells.len(), 195);
     let mut ids: Vec<&str> = suite.cells.iter().map(|cell| cell.id.as_str()).collect();
-    // The last axis runs fastest; cases of a matrix stand together.
+    // The last axis changes fastest; cases of a matrix are next to each other.
     assert_eq!(ids[..3], ["a-comet-1-1000", "a-comet-1-5000", "a-comet-1-10000"]);
     assert_eq!((ids[5], ids[20], ids[40]), ("a-comet-12-m-1000", "a-long-poll-1-1000", "b-0.8-comet-1-1000"));
     assert_eq!(

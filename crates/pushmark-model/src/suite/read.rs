@@ -1,43 +1,43 @@
-//! A suite's text becomes its cells, each with the text of its scenario; and what is found wrong
-//! with a cell's scenario is shown on the line of the suite that says so.
+//! Reads a suite's text into its cells, each with the text of its scenario. Mistakes in a cell's scenario are
+//! reported at the line of the suite that caused them.
 
 use super::matrix::{self, Cell, Expanded, put};
 use super::source::{self, Cooldown, Order, Written};
 use super::{Axis, Figure, Study, check};
 use crate::scenario::{Override, ScenarioError, Source, join, path_of, read};
 
-/// A suite as read from its file: nothing in it has met a server or a machine.
+/// A suite as read from its file, before any server or machine is known.
 #[derive(Clone, Debug)]
 pub struct SuiteFile {
-    /// Its name; empty where the file gives none.
+    /// The suite's name; empty if the file gives none.
     pub name: String,
-    /// What it shows.
+    /// What the suite shows.
     pub analysis: String,
-    /// Where the order of its cases and all their draws come from.
+    /// Seed of the order of cases and of all their draws.
     pub seed: u64,
-    /// In which order cases are run.
+    /// The order in which cases are run.
     pub order: Order,
-    /// Fresh starts of each case.
+    /// Number of fresh starts of each case.
     pub repeat: u32,
-    /// Waiting between two of them.
+    /// The wait between two starts.
     pub cooldown: Cooldown,
-    /// The study it repeats.
+    /// The study that the suite repeats.
     pub study: Option<Study>,
-    /// What is varied.
+    /// The parameters that vary.
     pub axes: Vec<Axis>,
     /// Every cell.
     pub cells: Vec<Cell>,
-    /// What a report draws.
+    /// The figures of a report.
     pub figures: Vec<Figure>,
     source: Source,
 }
 
 impl SuiteFile {
-    /// Reads a suite with the command line's edits; checks all that its text alone shows. The
+    /// Reads a suite with the command line's edits. Performs all checks that need only its text. The
     /// scenarios of its cells are not read yet.
     ///
     /// # Errors
-    /// Everything found wrong, in the order of the file.
+    /// Returns all mistakes, in the order of the file.
     pub fn parse(text: &str, overrides: &[Override]) -> Result<SuiteFile, Vec<ScenarioError>> {
         let (written, source) = read::<Written>(text, overrides)?;
         let mut errors = source::check(&written);
@@ -56,7 +56,7 @@ impl SuiteFile {
         Ok(SuiteFile { name, analysis, seed, order, repeat, cooldown, study, axes, cells, figures, source })
     }
 
-    /// The scenario of a cell as a file of its own, with some keys set anew.
+    /// Returns the scenario of a cell as a file of its own, with some keys replaced.
     pub fn scenario_text(&self, cell: &Cell, anew: &[(&str, toml::Value)]) -> String {
         let mut table = cell.scenario.clone();
         let mut default = |key: &str, value: toml::Value| {
@@ -64,34 +64,34 @@ impl SuiteFile {
         };
         default("name", cell.id.clone().into());
         default("analysis", self.analysis.clone().into());
-        // Beyond what TOML's integers hold, a seed is a text that no scenario takes: none is written so.
+        // A seed beyond TOML's integers would be a text, which no scenario accepts, so it is not written.
         default("seed", i64::try_from(self.seed).map_or_else(|_| self.seed.to_string().into(), Into::into));
         for (key, value) in anew {
             let path = path_of(key).unwrap_or_default();
-            // Only keys that the scenario was read with are set anew: nothing stands in their way.
+            // Only keys of the scenario as read are replaced, so no other value is in their place.
             let _ = put(&mut table, &path, value.clone());
         }
         format!("# The case {} of the suite {}.\n{table}", cell.id, self.name)
     }
 
-    /// Turns what is wrong with a cell's scenario into what is wrong with this file.
+    /// Converts a mistake in a cell's scenario to a mistake in this file.
     pub fn blame(&self, cell: &Cell, error: ScenarioError) -> ScenarioError {
         let path = path_of(&error.key).unwrap_or_default();
         let set =
             cell.sets.iter().rev().find(|set| path.starts_with(&set.path) || set.path.starts_with(&path));
         let at = match set.filter(|_| !path.is_empty()) {
             None => [&["scenario".to_owned()], &path[..]].concat(),
-            // The key itself may be right, and what lies in its value wrong.
+            // The key itself may be right and a part of its value wrong.
             Some(set) if error.on_key && path.len() <= set.path.len() => set.key_at.clone(),
             Some(set) => [&set.value_at, path.get(set.path.len()..).unwrap_or_default()].concat(),
         };
-        // An axis names its key in a value: that is marked, not the word `key` before it.
+        // An axis names its key in a value: the value is marked, not the word `key` before it.
         let on_key =
             error.on_key && set.is_none_or(|set| set.key_at == set.value_at || path.len() > set.path.len());
         self.source.locate(ScenarioError { key: join(&at), on_key, span: None, flag: None, ..error })
     }
 
-    /// Errors found later, in the order of the file.
+    /// Locates errors found later, in the order of the file.
     pub fn locate_all(&self, errors: Vec<ScenarioError>) -> Vec<ScenarioError> {
         self.source.locate_all(errors)
     }

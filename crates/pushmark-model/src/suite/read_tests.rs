@@ -1,4 +1,4 @@
-//! What is wrong with a case is shown where the suite says it.
+//! Mistakes of a case are reported at their place in the suite.
 
 use super::*;
 
@@ -14,7 +14,7 @@ values = [{ name = "a", set = { "load.hold" = "1s", load = { drain = "2s" } } }]
 set = { "load.ramp" = { rate = 5 } }
 "#;
 
-/// The text that an error of a case is shown at.
+/// Returns the text at which an error of a case is reported.
 fn marked(key: &str, on_key: bool) -> &'static str {
     let suite = SuiteFile::parse(TEXT, &[]).unwrap();
     let error = ScenarioError { on_key, ..ScenarioError::at(key, "wrong") };

@@ -1,4 +1,4 @@
-//! What a suite's end is for a program: which runs there are, and what became of them.
+//! The machine-readable result of a suite: its runs and their outcomes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use crate::run::{Run, VerdictState};
 pub struct SuiteResult {
     /// Always `pushmark.suite-result/1`.
     pub schema: String,
-    /// Where everything lies.
+    /// The folder of all files.
     pub folder: String,
-    /// The suite, refusals among its cases.
+    /// The suite, including refused cases.
     pub suite: Suite,
-    /// Every run that is there; the whole of it lies in `folder`, under its id.
+    /// Every existing run. Its files are in `folder`, under its id.
     pub runs: Vec<RunOf>,
 }
 
@@ -23,21 +23,21 @@ pub struct SuiteResult {
 pub struct RunOf {
     /// The case.
     pub case: String,
-    /// Which start of it, from 1.
+    /// The number of its start, from 1.
     pub repeat: u32,
-    /// The run: its folder's name.
+    /// The id of the run: its folder's name.
     pub id: String,
-    /// Whether its figures can be believed.
+    /// Whether its figures can be trusted.
     pub verdict: VerdictState,
-    /// Whether every threshold held.
+    /// Whether every threshold was met.
     pub thresholds_ok: bool,
-    /// Why it could not be measured; absent where it could.
+    /// Why it could not be measured; absent if it could.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
 }
 
 impl SuiteResult {
-    /// Of the runs that are there.
+    /// Creates the result from the existing runs.
     pub fn of<'r>(suite: &Suite, folder: String, runs: impl Iterator<Item = &'r Run>) -> SuiteResult {
         let of = |run: &Run| {
             let case = run.case.as_ref()?;

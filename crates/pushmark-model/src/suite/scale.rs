@@ -1,23 +1,23 @@
-//! `--scale` and `--scale-time`: the same case with a smaller crowd and fewer cycles. Intervals,
-//! holds, rates and time-outs are what a suite is about: they are never touched.
+//! `--scale` and `--scale-time`: the same case with a smaller crowd and fewer cycles. Intervals, holds, rates
+//! and timeouts are the subject of a suite and never change.
 
 use crate::plan::{ArmPlan, Plan};
 use crate::scenario::Scenario;
 use crate::transport::Transport;
 use crate::units::Nanos;
 
-/// Least cycles that are left of a case, where it had as many.
+/// Fewest cycles of a scaled case, if the case has that many.
 pub const CYCLES_MIN: u64 = 3;
 
-/// Shortest measure phase that is left of a case: windows are a second.
+/// Shortest measure phase of a scaled case: windows are a second.
 const MEASURE_MIN_NS: u64 = 1_000_000_000;
 
-/// What is shrunk to which share; 1: as written.
+/// The scaling factors; 1: as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// Crowds and the number of cycles.
     pub all: f64,
-    /// The number of cycles besides.
+    /// The number of cycles, in addition to `all`.
     pub time: f64,
 }
 
@@ -25,12 +25,12 @@ impl Scale {
     /// As written.
     pub const NONE: Scale = Scale { all: 1.0, time: 1.0 };
 
-    /// A share of the command line: above 0 to 1, as a number or in per cent.
+    /// Parses a factor from the command line: above 0 to 1, as a number or in per cent.
     pub fn share(text: &str) -> Option<f64> {
         crate::units::parse_share(text).ok().filter(|share| *share > 0.0 && *share <= 1.0)
     }
 
-    /// The keys of a scenario that change, and to what. `plan` is the scenario resolved.
+    /// Returns the keys of a scenario that change, with their new values. `plan` is the resolved scenario.
     pub fn changes(&self, scenario: &Scenario, plan: &Plan) -> Vec<(&'static str, toml::Value)> {
         let mut changes = Vec::new();
         let load = &scenario.load;
@@ -42,7 +42,7 @@ impl Scale {
             }
         }
         if let Some(flood) = &scenario.flood {
-            // The bound of a flood is its crowd.
+            // The limit of a flood is its crowd.
             let limit = share_of(flood.limit(), self.all).max(1);
             if limit != flood.limit() {
                 changes.push(("flood.limit", whole(limit)));
@@ -55,7 +55,7 @@ impl Scale {
             }
         }
         let least = plan.arms.iter().map(least_ns).fold(MEASURE_MIN_NS, u64::max);
-        // A crowd that arrives during measure does so at its rate.
+        // A crowd that connects during measure does so at its rate.
         let arrives = plan.arms.first().filter(|_| load.ramp.during).map_or(0, |arm| {
             let ramp_ns = arm.ramp.length_ns().saturating_sub(arm.phases.measure_start_ns());
             share_of(ramp_ns, crowd as f64 / load.connections.max(1) as f64) + 1_000_000
@@ -68,7 +68,7 @@ impl Scale {
         changes
     }
 
-    /// At least one client; whole rooms where there are rooms.
+    /// Returns the size of the crowd: at least one client, and whole rooms if there are rooms.
     fn crowd(&self, scenario: &Scenario) -> u64 {
         let connections = scenario.load.connections;
         let crowd = share_of(connections, self.all).max(1);
@@ -80,7 +80,7 @@ impl Scale {
         }
     }
 
-    /// Steps of a ramp at the same rate to a smaller crowd.
+    /// Returns the steps of a ramp to a smaller crowd at the same rate.
     fn steps(&self, steps: &[crate::scenario::RampStepSpec], crowd: u64) -> Vec<toml::Value> {
         let whole_crowd = steps.last().map_or(1, |step| step.to).max(1) as f64;
         let share = crowd as f64 / whole_crowd;
@@ -94,13 +94,13 @@ impl Scale {
     }
 }
 
-/// Three cycles of an arm: publications; else held requests; polls in any case.
+/// Returns three cycles of an arm: of publications, else of held requests, and of polls in any case.
 fn least_ns(arm: &ArmPlan) -> u64 {
     let published = arm.publisher.as_ref().map(|publisher| publisher.interval_ns.ceil() as u64);
     let held = matches!(arm.transport, Transport::LongPoll | Transport::Bayeux).then_some(arm.hold_ns);
     let polled = (arm.transport == Transport::Poll).then_some(arm.poll.interval_ns);
     let cycle_ns = published.or(held).max(polled).unwrap_or(0);
-    // Whole ms: a duration that somebody can read.
+    // Whole ms, for a readable duration.
     cycle_ns.saturating_mul(CYCLES_MIN).div_ceil(1_000_000) * 1_000_000
 }
 

@@ -1,4 +1,4 @@
-//! What is left of a case at a scale, and what is never touched.
+//! What scaling changes in a case, and what it never changes.
 
 use super::*;
 use crate::scenario::{Context, Endpoints, resolve};
@@ -10,8 +10,11 @@ fn changes(text: &str, all: f64, time: f64) -> Vec<(String, String)> {
     let text = format!("{text}\n{TARGET}");
     let (scenario, _) = Scenario::parse(&text, &[]).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let endpoints = Endpoints::of_target(&scenario.target).unwrap();
-    let plan =
-        resolve(&scenario, &Context { endpoints: &endpoints, clients: None, tls: None, run: 0 }).unwrap();
+    let plan = resolve(
+        &scenario,
+        &Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 0 },
+    )
+    .unwrap();
     let changes = Scale { all, time }.changes(&scenario, &plan);
     changes.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).collect()
 }
@@ -36,7 +39,7 @@ fn crowds_and_cycles_shrink_together() {
 fn three_intervals_are_left_however_small_the_scale() {
     let expected = [("load.connections", "1"), ("publisher.count", "3"), ("load.duration", "\"30s\"")];
     assert_eq!(changes(EMIT, 0.0001, 1.0), is(&expected));
-    // Where nothing is published, a held request is the cycle; a poll always is.
+    // If nothing is published, a held request is the cycle; a poll always is.
     let held = "transports = [\"long-poll\"]\nload = { duration = \"600s\", hold = \"30s\" }\npublisher = { mode = \"none\" }";
     assert_eq!(changes(held, 1.0, 0.001), is(&[("load.duration", "\"90s\"")]));
     let polled = "transports = [\"poll\", \"sse\"]\nload = { duration = \"600s\", poll_interval = \"15s\" }\npublisher = { rate = \"1/s\" }";
@@ -64,7 +67,7 @@ fn a_ramp_keeps_its_rate() {
     let steps = "load = { connections = 1000, ramp = { steps = [{ to = 200, over = \"1s\" }, { to = 1000, over = \"10s\" }] } }";
     let expected = "[{ over = \"100ms\", to = 20 }, { over = \"1s\", to = 100 }]";
     assert_eq!(changes(steps, 0.1, 1.0)[1], is(&[("load.ramp.steps", expected)])[0]);
-    // A crowd that arrives during measure must still fit.
+    // A crowd that connects during measure must still fit.
     let during = "load = { connections = 1000, duration = \"60s\", ramp = { rate = 20, during = true } }";
     assert_eq!(changes(during, 1.0, 0.1), is(&[("load.duration", "\"50.001s\"")]));
 }

@@ -1,4 +1,4 @@
-//! A suite file as it is written: its keys, before its matrices are spelled out.
+//! The keys of a suite file, before its matrices are expanded.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Written {
     pub(super) cooldown: Cooldown,
     pub(super) order_of_axes: Vec<String>,
     pub(super) study: Option<Study>,
-    /// What all cases share: an ordinary scenario's keys.
+    /// Scenario keys of all cases.
     pub(super) scenario: toml::Table,
     /// Axes of every matrix.
     pub(super) axes: BTreeMap<String, WrittenAxis>,
@@ -47,7 +47,7 @@ impl Default for Written {
     }
 }
 
-/// One axis: a key and the values it takes, or values that each set several keys.
+/// One axis: a key and its values, or values that each set several keys.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WrittenAxis {
@@ -56,7 +56,7 @@ pub(super) struct WrittenAxis {
     pub(super) values: Vec<toml::Value>,
 }
 
-/// One matrix: its own axes and fixed keys, and the cells that are not there.
+/// One matrix: its own axes, its fixed keys and the excluded cells.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WrittenMatrix {
@@ -66,19 +66,19 @@ pub(super) struct WrittenMatrix {
     pub(super) exclude: Vec<toml::Table>,
 }
 
-/// In which order cases are run.
+/// The order of cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// All first starts, then all second ones, …; each time in an order drawn anew: a machine that
-    /// drifts during the day disturbs all cases alike.
+    /// All first starts, then all second starts, and so on, each time in a new random order, so that drift
+    /// of the machine affects all cases equally.
     #[default]
     Interleaved,
-    /// All starts in one drawn order.
+    /// All starts in one random order.
     Random,
 }
 
-/// Waiting between two cases until the host is quiet again.
+/// The wait between two cases until the host is quiet again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cooldown {
@@ -94,7 +94,7 @@ impl Default for Cooldown {
     }
 }
 
-/// What the keys at the top get wrong.
+/// Reports mistakes in the top-level keys.
 pub(super) fn check(written: &Written) -> Vec<ScenarioError> {
     let mut errors = Vec::new();
     let name = &written.name;
@@ -107,7 +107,7 @@ pub(super) fn check(written: &Written) -> Vec<ScenarioError> {
     }
     if written.repeat == 0 {
         errors.push(
-            ScenarioError::at("repeat", "a case is started at least once")
+            ScenarioError::at("repeat", "`repeat` must be at least 1")
                 .found(0)
                 .accepted("a whole number, 1 or more"),
         );
@@ -132,7 +132,7 @@ pub(super) fn check(written: &Written) -> Vec<ScenarioError> {
     errors
 }
 
-/// Keys of a scenario that the suite itself decides.
+/// Keys of a scenario that the suite sets.
 const OWN_KEYS: [&str; 2] = ["name", "repeat"];
 
 fn own_key(at: String, key: &str) -> ScenarioError {
@@ -140,7 +140,7 @@ fn own_key(at: String, key: &str) -> ScenarioError {
         "repeat" => "write `repeat` at the top of the suite",
         _ => "a case is named after its values",
     };
-    ScenarioError::at(at, format!("the suite itself decides a case's `{key}`"))
+    ScenarioError::at(at, format!("the suite sets the `{key}` of each case"))
         .found(format!("`{key}` in a case's scenario"))
         .help(help)
         .on_key()

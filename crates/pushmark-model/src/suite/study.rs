@@ -1,5 +1,5 @@
-//! What a suite that repeats a published study says about it: how it was set up then, what differs
-//! now, and its research questions with the rule that answers each from data.
+//! The description of a published study in the suite that repeats it: its original setup, the differences,
+//! and its research questions with the rules that answer them from data.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// 1 to 5: which page of `docs/studies`.
+    /// 1 to 5: its page in `docs/studies`.
     pub number: u32,
-    /// What it is about, in our words.
+    /// Its subject, in pushmark's words.
     pub title: String,
-    /// What it asked, in a sentence or two.
+    /// Its question, in a sentence or two.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub asked: String,
-    /// What this suite asks that the study did not; a suite that repeats it has none.
+    /// The question that this suite adds to the study; empty for a plain repetition.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub adds: String,
-    /// How it was set up, a sentence each.
+    /// Its original setup, one sentence per entry.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub then: Vec<String>,
-    /// What differs now, a sentence each: versions, stack size, CPUs, network, what was not stated.
+    /// The differences from it, one sentence per entry: versions, stack size, CPUs, network, unstated
+    /// settings.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub differs: Vec<String>,
     /// Its research questions.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub questions: Vec<Question>,
-    /// The variables of its test plan, and the keys that set them here.
+    /// The variables of its test plan, and the keys that set them in pushmark.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub variables: Vec<Variable>,
 }
@@ -37,32 +38,32 @@ pub struct Study {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// The question, in our words.
+    /// The question, in pushmark's words.
     pub ask: String,
     /// The rule.
     pub answer_by: AnswerBy,
     /// The metric that `compare`, `cores` and `knee` read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metric: Option<String>,
-    /// The axis whose values are held against one another; for `knee` the one that lines run along.
+    /// The axis whose values are compared; for `knee` the axis along which lines run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub axis: Option<String>,
-    /// The values of that axis, in the order in which the answer names them; none: all of them.
+    /// The values of that axis, in the order in which the answer names them; empty: all values.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub values: Vec<String>,
-    /// Axis → the values looked at; an axis not named: all of them.
+    /// Axis → the values considered; if an axis is not named, all its values.
     #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty", default)]
     pub only: BTreeMap<String, Vec<String>>,
-    /// For `compare`: the value of which the study found more.
+    /// For `compare`: the value for which the study found more.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub more: Option<String>,
-    /// For `compare`: what the study printed for the first value, as a multiple of the second's.
+    /// For `compare`: the published value of the first, as a multiple of the second's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ratio: Option<f64>,
-    /// For `knee`: where the study's line bends, on that axis.
+    /// For `knee`: the bend of the study's line, on that axis.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub knee: Option<f64>,
-    /// What the study answered, in our words.
+    /// The study's answer, in pushmark's words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub published: Option<String>,
 }
@@ -71,19 +72,19 @@ pub struct Question {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerBy {
-    /// A metric of two values of an axis, over all pairs of cells that differ in nothing else.
+    /// Compares a metric between two values of an axis, over all pairs of cells that are otherwise equal.
     #[default]
     Compare,
-    /// What became of the cells of each value: held, degraded, died.
+    /// The outcomes of the cells of each value: held, degraded, died.
     Held,
-    /// As `compare`, where there are at least four CPUs; below, that it cannot be answered.
+    /// Like `compare`, on at least four CPUs; with fewer the answer is that it cannot be answered.
     Cores,
-    /// Whether the answers a second come near what the clients could ask, and who was busy.
+    /// Whether the answers per second come near what the clients could request, and which side was busy.
     Ceiling,
-    /// Where the metric bends along the axis, a line for each setting of the others; without an
-    /// axis the metric is that place itself.
+    /// The bend of the metric along the axis, one line for each setting of the others; without an axis, the
+    /// metric itself is that place.
     Knee,
-    /// How the floods of each value ended, and which limit was met.
+    /// How the floods of each value ended, and which limit was reached.
     Ended,
 }
 
@@ -91,8 +92,8 @@ pub enum AnswerBy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variable {
-    /// As the study calls it.
+    /// Its name in the study.
     pub name: String,
-    /// The keys, flags or commands that set it here.
+    /// The keys, flags or commands that set it in pushmark.
     pub key: String,
 }

@@ -1,4 +1,4 @@
-//! What the connections of a crowd share: whom they trust, who they are, what they remember.
+//! TLS state that the connections of a crowd share: trusted authorities, our certificate, sessions.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,23 +12,23 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 
 use super::sessions::{Newcomer, Sessions};
 
-/// The one protocol that is offered (RFC 7301): a server that would speak HTTP/2 does not here.
+/// The only protocol that is offered (RFC 7301), so that a server with HTTP/2 uses HTTP/1.1 here.
 const ALPN: &[u8] = b"http/1.1";
 
-/// How servers are believed, and who we are to them. Certificates and keys are PEM texts.
+/// How servers are verified, and our own identity. Certificates and keys are PEM texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings<'a> {
-    /// Believe any certificate.
+    /// Accept any certificate.
     pub insecure: bool,
-    /// Use the tickets and sessions that servers give.
+    /// Use the tickets and sessions that servers send.
     pub resumption: bool,
-    /// Believe these authorities; absent: those this machine trusts.
+    /// Trust these authorities. If absent, trust those of this machine.
     pub ca: Option<&'a str>,
-    /// Our certificate, with what leads from it to its authority, and its key.
+    /// Our certificate with its chain, and its key.
     pub identity: Option<(&'a str, &'a str)>,
 }
 
-/// The setting that is at fault.
+/// The setting that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// [`Settings::ca`].
@@ -37,18 +37,18 @@ pub enum Part {
     Cert,
     /// Its key.
     Key,
-    /// The roots of this machine.
+    /// The root certificates of this machine.
     Roots,
-    /// The host that is connected to.
+    /// The host to connect to.
     Host,
 }
 
-/// Settings that no connection can be made with.
+/// Settings that allow no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which of them.
+    /// The wrong setting.
     pub part: Part,
-    /// What is wrong with it, as one sentence without a full stop.
+    /// What is wrong, as one sentence without a full stop.
     pub what: String,
 }
 
@@ -64,19 +64,19 @@ impl std::error::Error for Fault {}
 #[derive(Clone, Debug)]
 pub struct Client {
     host: ServerName<'static>,
-    /// For who was not there before: no ticket, so a full handshake.
+    /// For a new client: no ticket, so a full handshake.
     newcomer: Arc<ClientConfig>,
-    /// For who comes back.
+    /// For a client that returns.
     returning: Arc<ClientConfig>,
 }
 
 impl Client {
-    /// To this host (a name, or an address without brackets), with room for so many sessions to
-    /// come back to: as many as there are clients.
+    /// Makes a client for this host (a name, or an address without brackets). It keeps at most `sessions_max`
+    /// sessions for resumption: one for each client.
     ///
     /// # Errors
-    /// PEM texts that are none, a key that does not go with its certificate, a machine without
-    /// roots, a host that can have no certificate.
+    /// Invalid PEM texts, a key that does not match its certificate, a machine without root certificates, or
+    /// a host that no certificate can name.
     pub fn new(settings: &Settings<'_>, host: &str, sessions_max: usize) -> Result<Client, Fault> {
         let fault = |part| move |what: String| Fault { part, what };
         let name = ServerName::try_from(host.to_owned())
@@ -98,7 +98,7 @@ impl Client {
                 let key = key.map_err(|error| fault(Part::Key)(no_pem(&error, "private key")))?;
                 let with_key = builder.with_client_auth_cert(chain, key);
                 with_key.map_err(|error| {
-                    fault(Part::Key)(format!("the key is not that of the certificate: {error}"))
+                    fault(Part::Key)(format!("the key does not match the certificate: {error}"))
                 })?
             }
         };
@@ -143,18 +143,18 @@ fn no_pem(error: &pem::Error, what: &str) -> String {
 fn roots(text: &str) -> Result<Arc<RootCertStore>, String> {
     let mut store = RootCertStore::empty();
     for certificate in certificates(text)? {
-        store.add(certificate).map_err(|error| format!("it holds what is no authority: {error}"))?;
+        store.add(certificate).map_err(|error| format!("not a certificate authority: {error}"))?;
     }
     Ok(Arc::new(store))
 }
 
-/// Read once a process: every thread trusts the same.
+/// Reads the roots once for the process, so that every thread trusts the same ones.
 fn machine_roots() -> Result<Arc<RootCertStore>, String> {
     static ROOTS: OnceLock<Result<Arc<RootCertStore>, String>> = OnceLock::new();
     let read = || {
         let found = rustls_native_certs::load_native_certs();
         let mut store = RootCertStore::empty();
-        // Machines keep some that are too old to be read: the others still count.
+        // Machines keep some certificates that are too old to be parsed. The others still count.
         let (added, _) = store.add_parsable_certificates(found.certs);
         if added > 0 {
             return Ok(Arc::new(store));
@@ -165,7 +165,7 @@ fn machine_roots() -> Result<Arc<RootCertStore>, String> {
     ROOTS.get_or_init(read).clone()
 }
 
-/// Believes any certificate, but not that somebody has the key of one who has it not.
+/// Accepts any certificate, but still verifies that the server has its key.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! TLS on a socket: handshake, reads and writes that do not block.
+//! TLS on a socket: non-blocking handshake, reads and writes.
 
 use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -9,13 +9,13 @@ use super::trouble::Trouble;
 use crate::poller::Interest;
 use crate::stream::{Connect, Read, write_result};
 
-/// Room that a read needs: for a record as it comes, and for what is in it.
+/// Room that a read needs: for the ciphertext of a record and for its plaintext.
 pub const ROOM_MIN: usize = 2 * RECORD_MAX;
 
-/// Bytes of a handshake read at once; few servers say more in one flight.
+/// Bytes of a handshake read at once. Few servers send more in one flight.
 const HANDSHAKE_ROOM: usize = 4 << 10;
 
-/// Most plaintext sealed at once.
+/// The most plaintext sealed at once.
 const SEALED_MAX: usize = 64 << 10;
 
 /// A TCP connection with TLS on it.
@@ -24,15 +24,15 @@ pub struct TlsLink {
     stream: TcpStream,
     machine: Machine,
     stage: Stage,
-    /// Ciphertext of a record that is not whole yet.
+    /// Ciphertext of an incomplete record.
     carry: Vec<u8>,
     /// Ciphertext that did not fit into the socket.
     out: Vec<u8>,
-    /// Plaintext that is in `out`, and that nobody was told to have left.
+    /// Plaintext in `out` that was not yet reported as written.
     sealed: usize,
-    /// Plaintext that came with the end of the handshake, before anybody asked for it.
+    /// Plaintext that arrived with the end of the handshake, before the first read.
     early: Vec<u8>,
-    /// The peer has said that nothing comes any more.
+    /// The peer has announced its end.
     ended: bool,
 }
 
@@ -73,7 +73,7 @@ impl TlsLink {
         !self.early.is_empty()
     }
 
-    /// TCP stands; goes on with the handshake as far as the socket allows.
+    /// TCP is established. Continues the handshake as far as the socket allows.
     pub(crate) fn handshake(&mut self) -> io::Result<Connect> {
         self.stage = Stage::Handshake;
         loop {
@@ -115,37 +115,37 @@ impl TlsLink {
         Ok(())
     }
 
-    /// The peer is told, as far as it listens; nothing else comes of it.
+    /// Sends the alert to the peer if possible. A failure to send it changes nothing.
     fn say_why(&mut self, trouble: Trouble) -> io::Error {
         let _ = self.send_out();
         trouble.into()
     }
 
-    /// An end that the peer has announced is made one of the socket, which pollers tell like any
-    /// other: they would not tell of bytes that have been read already.
+    /// Turns an announced end into an end of the socket, which pollers report. They would not report bytes
+    /// that have already been read.
     fn note_end(&mut self, taken: Taken) {
         if taken.ended {
             self.ended = true;
-            // Fails only where the end has come already.
+            // This fails only if the end has already arrived.
             let _ = self.stream.shutdown(Shutdown::Read);
         }
     }
 
-    /// Reads into `buffer`, by `receive`, as long as it fills the room that it is given.
+    /// Reads into `buffer` with `receive` until a read does not fill the given room.
     pub(crate) fn read(
         &mut self,
         buffer: &mut [u8],
         mut receive: impl FnMut(&TcpStream, &mut [u8]) -> io::Result<Read>,
     ) -> io::Result<Read> {
         if buffer.len() < ROOM_MIN {
-            return Err(io::Error::other("there is no room for a record of TLS"));
+            return Err(io::Error::other("there is no room for a TLS record"));
         }
         let mut filled = self.early.len();
         buffer[..filled].copy_from_slice(&self.early);
         self.early = Vec::new();
         let mut end = self.ended;
         while !end && buffer.len() - filled >= ROOM_MIN {
-            // Plaintext is shorter than what it came in: the front has room for all of it.
+            // Plaintext is shorter than its ciphertext, so the front has room for all of it.
             let middle = filled + (buffer.len() - filled) / 2;
             let (front, back) = buffer.split_at_mut(middle);
             let carried = self.carry.len();
@@ -154,8 +154,8 @@ impl TlsLink {
                 Read::Bytes(n) => (carried + n, carried + n == back.len()),
                 Read::WouldBlock => break,
                 Read::End => {
-                    // Without a farewell it is what an end of TCP is: whether a message is whole
-                    // is for its own protocol to say.
+                    // An end without close_notify counts as an end of TCP. The protocol above decides whether
+                    // a message is complete.
                     end = true;
                     break;
                 }
@@ -169,12 +169,12 @@ impl TlsLink {
                 Ok(taken) => taken,
                 Err(trouble) => return Err(self.say_why(trouble)),
             };
-            // None is allocated where nothing is left.
+            // An empty rest allocates nothing.
             self.carry = back[taken.used..came].to_vec();
             self.note_end(taken);
             end = self.ended;
             if !self.out.is_empty() && self.sealed == 0 {
-                // A reply of TLS itself; what does not fit goes before the next write.
+                // A reply of TLS itself. The part that does not fit is sent before the next write.
                 self.send_out()?;
             }
             if !full {
@@ -193,13 +193,13 @@ impl TlsLink {
         self.carry.capacity() + self.out.capacity() + self.early.capacity()
     }
 
-    /// Whether a record has come in part.
+    /// Returns whether part of a record has arrived.
     pub(crate) fn is_between(&self) -> bool {
         !self.carry.is_empty()
     }
 
-    /// Writes what fits; gives how much of it has left. What was sealed and does not fit counts as
-    /// not written: it is offered again, and not sealed again.
+    /// Writes what fits. Returns how many bytes of plaintext have left. Sealed bytes that do not fit count as
+    /// not written: they are offered again, but not sealed again.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut written = 0;
         loop {
@@ -207,7 +207,7 @@ impl TlsLink {
                 return Ok(written);
             }
             written += std::mem::take(&mut self.sealed);
-            debug_assert!(written <= bytes.len(), "what was not written is offered again");
+            debug_assert!(written <= bytes.len(), "unwritten bytes are offered again");
             let rest = bytes.get(written..).unwrap_or_default();
             if rest.is_empty() {
                 return Ok(written.min(bytes.len()));
@@ -218,7 +218,7 @@ impl TlsLink {
         }
     }
 
-    /// Sends ciphertext; gives whether all has left.
+    /// Sends ciphertext. Returns whether all of it has left.
     fn send_out(&mut self) -> io::Result<bool> {
         let mut sent = 0;
         while sent < self.out.len() {
@@ -235,7 +235,7 @@ impl TlsLink {
         Ok(self.out.is_empty())
     }
 
-    /// Tells the peer that nothing more comes (RFC 8446 6.1).
+    /// Sends close_notify to the peer (RFC 8446 6.1).
     pub(crate) fn say_end(&mut self) {
         if self.stage == Stage::Open && self.machine.seal_end(&mut self.carry, &mut self.out).is_ok() {
             // The connection ends in any case.

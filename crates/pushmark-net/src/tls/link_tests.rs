@@ -16,7 +16,7 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 
 type Stream = StreamOwned<ServerConnection, TcpStream>;
 
-/// A server for so many connections, one after another; each is given to `talk`.
+/// A server for several connections, one after another. Each is passed to `talk`.
 fn serve(
     config: ServerConfig,
     connections: usize,
@@ -50,7 +50,7 @@ fn connect(address: std::net::SocketAddr, client: &Client, returning: bool) -> s
     Ok(link)
 }
 
-/// What comes until the end, or until something is wrong.
+/// Reads until the end or an error.
 fn read_to_end(link: &mut Link) -> std::io::Result<Vec<u8>> {
     let (mut all, mut room) = (Vec::new(), vec![0; ROOM_MIN]);
     loop {
@@ -71,7 +71,7 @@ fn write_all(link: &mut Link, mut bytes: &[u8]) {
     }
 }
 
-/// Answers with what it was sent, until the end of it.
+/// Echoes its input until the end.
 fn echo(mut stream: Stream) {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
@@ -91,7 +91,7 @@ fn bytes_cross_and_the_end_is_seen() {
     for version in [&TLS12, &TLS13] {
         let (address, server) = serve(authority.server(version, false), 1, echo);
         let mut link = connect(address, &authority.client(), true).unwrap();
-        assert_eq!(link.is_resumed(), Some(false), "there was nothing to come back to");
+        assert_eq!(link.is_resumed(), Some(false), "there was no session to resume");
         write_all(&mut link, b"hello ");
         link.write_vectored(&[std::io::IoSlice::new(b"two "), std::io::IoSlice::new(b"pieces")]).unwrap();
         link.shutdown_write().unwrap();
@@ -106,24 +106,23 @@ fn what_does_not_fit_is_offered_again_and_leaves_once() {
     let authority = Authority::new();
     let (go, wait) = std::sync::mpsc::channel();
     let wait = std::sync::Mutex::new(wait);
-    let (address, server) = serve(authority.server(&TLS13, false), 1, move |stream| {
-        // It reads only once nothing fits any more.
+    let (address, server) = serve(authority.server(&TLS13, false), 1, move |mut stream| {
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock).unwrap();
+        }
+        // The peer reads only after a write no longer fits.
         wait.lock().unwrap().recv().unwrap();
         echo(stream);
     });
-    let mut link = Link::connect(address, None).unwrap().over_tls(&authority.client(), false).unwrap();
-    // Its handshake needs the server, which waits: let it begin, then fill the socket.
-    wait_for(&link, Interest::Write);
-    let Ok(Connect::Handshake(_)) = link.finish_connect() else { panic!("it has hands to shake") };
-    go.send(()).unwrap();
-    while let Connect::Handshake(interest) = link.finish_connect().unwrap() {
-        wait_for(&link, interest);
-    }
+    let mut link = connect(address, &authority.client(), false).unwrap();
     let sent: Vec<u8> = (0..20_000_000u32).map(|n| (n / 3) as u8).collect();
     let (mut at, mut refused) = (0, 0);
     while at < sent.len() {
         match link.write(&sent[at..]).unwrap() {
             0 => {
+                if refused == 0 {
+                    go.send(()).unwrap();
+                }
                 refused += 1;
                 wait_for(&link, Interest::Write);
             }
@@ -146,7 +145,7 @@ fn who_comes_back_takes_a_session_up_and_a_newcomer_does_not() {
         for returning in [false, false, true, true] {
             let mut link = connect(address, &client, returning).unwrap();
             resumed.push(link.is_resumed().unwrap());
-            // Tickets come behind the handshake.
+            // Tickets arrive after the handshake.
             link.shutdown_write().unwrap();
             read_to_end(&mut link).unwrap();
         }
@@ -205,7 +204,7 @@ fn a_server_that_asks_who_we_are_is_told_or_says_so() {
         let mut link = connect(address, &own, false).unwrap();
         link.shutdown_write().unwrap();
         read_to_end(&mut link).unwrap();
-        // In TLS 1.3 the client is done before the server has judged it.
+        // In TLS 1.3 the client finishes before the server has verified it.
         let refused =
             connect(address, &authority.client(), false).and_then(|mut link| read_to_end(&mut link));
         let (kind, what) = trouble(&refused.unwrap_err());
@@ -257,7 +256,7 @@ fn an_announced_end_is_told_by_the_poller_though_tcp_goes_on() {
             Read::End => break,
             Read::WouldBlock => {}
         }
-        assert_eq!(poller.wait(Some(PATIENCE_NS)).unwrap().len(), 1, "it is told");
+        assert_eq!(poller.wait(Some(PATIENCE_NS)).unwrap().len(), 1, "it is reported");
     }
     assert_eq!(heard, b"last");
     over.send(()).unwrap();
@@ -285,7 +284,7 @@ fn what_comes_with_the_handshake_is_read_first() {
     let (address, server) = serve(config, 1, |mut stream| {
         stream.conn.read_tls(&mut stream.sock).unwrap();
         stream.conn.process_new_packets().unwrap();
-        // Before the client's last word of the handshake, in one write with the server's.
+        // Sent before the client's last handshake message, in one write with the server's.
         stream.conn.writer().write_all(b"early").unwrap();
         let mut flight = Vec::new();
         while stream.conn.wants_write() {
@@ -298,7 +297,7 @@ fn what_comes_with_the_handshake_is_read_first() {
     let early = link.has_early();
     link.shutdown_write().unwrap();
     assert_eq!(read_to_end(&mut link).unwrap(), b"early");
-    assert!(early, "no poller would have told of it");
+    assert!(early, "no poller would have reported it");
     server.join().unwrap();
 }
 
@@ -318,7 +317,7 @@ fn between_messages_no_buffer_is_owned() {
         match link.read(&mut room).unwrap() {
             Read::Bytes(n) => heard += n,
             Read::WouldBlock => wait_for(&link, Interest::Read),
-            Read::End => panic!("it goes on"),
+            Read::End => panic!("unexpected end"),
         }
     }
     let Link::Tls(tls) = &link else { panic!("over TLS") };
@@ -343,7 +342,7 @@ fn settings_that_cannot_be_are_told_by_their_part() {
     assert_eq!(fault(with(&cert, &cert)).what, "there is no private key in it");
     let wrong = fault(with(&cert, &other));
     assert_eq!(wrong.part, Part::Key);
-    assert!(wrong.what.contains("not that of the certificate"), "{wrong}");
+    assert!(wrong.what.contains("does not match the certificate"), "{wrong}");
     let nowhere = Client::new(&Settings { insecure: true, ..none }, "no host", 1).unwrap_err();
     assert_eq!(nowhere.part, Part::Host);
 }

@@ -1,4 +1,4 @@
-//! One connection's machine: ciphertext in, plaintext out, and the other way round. No I/O.
+//! The TLS machine of one connection: ciphertext in, plaintext out, and the reverse. No I/O.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use rustls::unbuffered::{
 use super::client::Client;
 use super::trouble::Trouble;
 
-/// Most plaintext of a record (RFC 8446 5.1).
+/// The most plaintext in a record (RFC 8446 5.1).
 const PLAIN_MAX: usize = 1 << 14;
-/// What a record has around its plaintext, at most (RFC 8446 5.2: header, and 256 of expansion).
+/// The largest overhead of a record (RFC 8446 5.2: header and up to 256 bytes of expansion).
 const AROUND_MAX: usize = 5 + 256;
-/// Largest record.
+/// The largest record.
 pub(super) const RECORD_MAX: usize = PLAIN_MAX + AROUND_MAX;
 
 pub(super) struct Machine(UnbufferedClientConnection);
@@ -26,34 +26,34 @@ impl fmt::Debug for Machine {
     }
 }
 
-/// What taking ciphertext in came to.
+/// The result of taking in ciphertext.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Bytes that are done with, off the front; what is left is an incomplete record.
+    /// Bytes processed from the front. The rest is an incomplete record.
     pub(super) used: usize,
-    /// The peer has said that nothing will come any more (close_notify).
+    /// The peer has sent close_notify.
     pub(super) ended: bool,
 }
 
 impl Machine {
-    /// Of a client that may take up a session it had, where it is `returning`.
+    /// Makes a client machine. A `returning` client may resume an earlier session.
     pub(super) fn new(client: &Client, returning: bool) -> Result<Machine, Trouble> {
         let made = UnbufferedClientConnection::new(client.config(returning), client.host().clone());
         made.map(Machine).map_err(|error| Trouble::from_rustls(&error, true))
     }
 
-    /// Whether hands are shaken still.
+    /// Returns whether the handshake is still under way.
     pub(super) fn is_handshaking(&self) -> bool {
         self.0.is_handshaking()
     }
 
-    /// Whether the handshake took up an earlier session; `None` until that is known.
+    /// Returns whether the handshake resumed an earlier session, or `None` until that is known.
     pub(super) fn is_resumed(&self) -> Option<bool> {
         self.0.handshake_kind().map(|kind| kind == HandshakeKind::Resumed)
     }
 
-    /// Takes in what came, all whole records of it. Plaintext is handed out; ciphertext to be sent
-    /// is appended to `out`, also where this fails: the peer is to hear why.
+    /// Processes all complete records. Passes plaintext to `heard` and appends outgoing ciphertext to `out`,
+    /// even on failure: it then holds the alert for the peer.
     pub(super) fn take_in(
         &mut self,
         incoming: &mut [u8],
@@ -99,14 +99,14 @@ impl Machine {
         }
     }
 
-    /// The alert that tells the peer what was wrong with it.
+    /// Appends the alert that reports the error to the peer.
     fn last_words(&mut self, rest: &mut [u8], out: &mut Vec<u8>) {
         if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.0.process_tls_records(rest).state {
             append(out, 0, |room| data.encode(room));
         }
     }
 
-    /// Appends plaintext, sealed, to `out`. `rest` is what [`Machine::take_in`] left.
+    /// Appends plaintext, sealed, to `out`. `rest` is the input that [`Machine::take_in`] left.
     pub(super) fn seal(&mut self, plain: &[u8], rest: &mut [u8], out: &mut Vec<u8>) -> Result<(), Trouble> {
         let records = plain.len().div_ceil(PLAIN_MAX);
         self.write(
@@ -117,7 +117,7 @@ impl Machine {
         )
     }
 
-    /// Appends the word that nothing more will be sent.
+    /// Appends close_notify.
     pub(super) fn seal_end(&mut self, rest: &mut [u8], out: &mut Vec<u8>) -> Result<(), Trouble> {
         self.write(rest, out, |traffic, room| traffic.queue_close_notify(room), AROUND_MAX)
     }
@@ -136,7 +136,7 @@ impl Machine {
                         .then_some(())
                         .ok_or_else(Trouble::exhausted);
                 }
-                // A reply to what was taken in goes first.
+                // A reply to earlier input is sent first.
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
                     append(out, 0, |room| data.encode(room));
                 }
@@ -150,7 +150,7 @@ impl Machine {
 
 type WriteTraffic<'c> = rustls::unbuffered::WriteTraffic<'c, rustls::client::ClientConnectionData>;
 
-/// Room that was too small says how much it takes.
+/// An error of a buffer that is too small; it reports the size needed.
 trait Short {
     fn required(&self) -> Option<usize>;
 }
@@ -173,8 +173,7 @@ impl Short for EncryptError {
     }
 }
 
-/// Appends what `write` puts into room of this size, or of the size it asks for; gives whether it
-/// could.
+/// Appends the output of `write`, with this room or the size that it asks for. Returns whether it could.
 fn append<E: Short>(
     out: &mut Vec<u8>,
     room: usize,

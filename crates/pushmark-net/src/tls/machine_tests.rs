@@ -1,5 +1,5 @@
-//! The machine against rustls's own server, without sockets: any split of the ciphertext gives the
-//! same plaintext.
+//! The machine against rustls's own server, without sockets: any split of the ciphertext produces the same
+//! plaintext.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustls::version::{TLS12, TLS13};
 use super::*;
 use crate::tls::testing::Authority;
 
-/// Both ends, and what is under way to the client.
+/// Both ends, and the bytes on their way to the client.
 struct Pair {
     client: Machine,
     server: ServerConnection,
@@ -21,7 +21,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Ends that have shaken hands, the server's words in pieces of this size.
+    /// A pair after its handshake, with the server's output in pieces of this size.
     fn new(version: &'static rustls::SupportedProtocolVersion, piece: usize) -> Pair {
         let authority = Authority::new();
         let client = Machine::new(&authority.client(), false).unwrap();
@@ -30,7 +30,7 @@ impl Pair {
         pair.hear(&[]);
         while pair.client.is_handshaking() || pair.server.is_handshaking() {
             let said = pair.server_says();
-            assert!(!said.is_empty(), "the handshake goes on");
+            assert!(!said.is_empty(), "the handshake continues");
             said.chunks(piece).for_each(|piece| pair.hear(piece));
         }
         assert_eq!(pair.client.is_resumed(), Some(false));
@@ -45,7 +45,7 @@ impl Pair {
         said
     }
 
-    /// The client takes a piece in; what it answers goes to the server at once.
+    /// The client takes in a piece. Its answer goes to the server at once.
     fn hear(&mut self, piece: &[u8]) {
         self.carry.extend_from_slice(piece);
         let (mut out, heard) = (Vec::new(), &mut self.heard);
@@ -146,7 +146,7 @@ fn a_record_that_was_changed_on_its_way_is_told_and_answered() {
     let mut said = pair.server_says();
     *said.last_mut().unwrap() ^= 1;
     let mut out = Vec::new();
-    let error = pair.client.take_in(&mut said, &mut out, |_| panic!("nothing to hear")).unwrap_err();
+    let error = pair.client.take_in(&mut said, &mut out, |_| panic!("no plaintext")).unwrap_err();
     assert_eq!(error.kind(), "tls_record");
     let mut sealed = &out[..];
     pair.server.read_tls(&mut sealed).unwrap();

@@ -1,18 +1,17 @@
-//! TLS for clients, by rustls without I/O of its own.
+//! Client-side TLS, with rustls in its mode without I/O.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `client.rs` | what the connections of a crowd share: whom they trust, who they are |
-//! | `sessions.rs` | tickets that servers gave, for those who come back |
-//! | `machine.rs` | one connection's machine: ciphertext in, plaintext out, and the other way round |
+//! | `client.rs` | shared TLS state of a crowd: trusted authorities, own certificate |
+//! | `sessions.rs` | tickets from servers, for clients that return |
+//! | `machine.rs` | one connection's machine: ciphertext in, plaintext out, and the reverse |
 //! | `link.rs` | the machine on a socket: handshake, reads, writes |
-//! | `trouble.rs` | what goes wrong, in words |
+//! | `trouble.rs` | error messages |
 //!
-//! Between messages a connection owns no buffer: ciphertext is read into the caller's buffer, and
-//! kept only while a record is not whole or did not fit into the socket.
+//! Between messages a connection owns no buffer. Ciphertext is read into the caller's buffer. It is kept only
+//! while a record is incomplete or did not fit into the socket.
 //!
-//! What may block and is not measured has [`Blocking`](crate::Blocking) instead, by the same
-//! [`Client`].
+//! Unmeasured connections that may block use [`Blocking`](crate::Blocking) with the same [`Client`].
 
 mod client;
 mod link;

@@ -1,7 +1,7 @@
-//! Sessions to come back to: what servers gave to the clients of a crowd.
+//! Sessions for resumption, received by the clients of a crowd.
 //!
-//! Clients share them, as a ticket says nothing of who it was given to. Who was not there before
-//! takes none, so a crowd that arrives shakes hands in full, as strangers do.
+//! Clients share them, because a ticket does not identify the client that received it. A new client takes
+//! none, so the ramp of a crowd consists of full handshakes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -19,21 +19,21 @@ pub(super) struct Sessions {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// TLS 1.3, newest last; each is used once (RFC 8446 C.4).
+    /// TLS 1.3, newest last. Each ticket is used once (RFC 8446 C.4).
     tickets: VecDeque<Tls13ClientSessionValue>,
-    /// TLS 1.2; used by as many as like.
+    /// TLS 1.2. Any number of clients may use it.
     session: Option<Tls12ClientSessionValue>,
     group: Option<NamedGroup>,
 }
 
 impl Sessions {
-    /// At most so many tickets: beyond that the oldest goes.
+    /// Keeps at most `tickets_max` tickets and drops the oldest beyond that.
     pub(super) fn new(tickets_max: usize) -> Sessions {
         Sessions { kept: Mutex::default(), tickets_max }
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().expect("nobody panics with the sessions")
+        self.kept.lock().expect("no thread panics with the sessions")
     }
 }
 
@@ -71,7 +71,7 @@ impl ClientSessionStore for Sessions {
     }
 }
 
-/// The same sessions as a newcomer has them: it leaves its own and finds none.
+/// The session store of a new client: it stores sessions but finds none.
 #[derive(Debug)]
 pub(super) struct Newcomer(pub(super) std::sync::Arc<Sessions>);
 

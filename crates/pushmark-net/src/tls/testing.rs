@@ -1,4 +1,4 @@
-//! An authority, and who it vouches for.
+//! A certificate authority for tests.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ impl Authority {
         Authority { pem: params.self_signed(&key).unwrap().pem(), issuer: Issuer::new(params, key) }
     }
 
-    /// Certificate and key of this name.
+    /// Issues a certificate for this name. Returns it with its key.
     pub(crate) fn vouch(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
 
-    /// A server of the name `localhost`; with `asks` it wants to know who comes.
+    /// A server named `localhost`. With `asks` it requests a client certificate.
     pub(crate) fn server(&self, version: &'static SupportedProtocolVersion, asks: bool) -> ServerConfig {
         let (cert, key) = self.vouch("localhost");
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
@@ -59,7 +59,7 @@ impl Authority {
         config
     }
 
-    /// A client of `localhost` that believes this authority.
+    /// A client of `localhost` that trusts this authority.
     pub(crate) fn client(&self) -> Client {
         let settings = Settings { ca: Some(&self.pem), resumption: true, ..Settings::default() };
         Client::new(&settings, "localhost", 8).unwrap()

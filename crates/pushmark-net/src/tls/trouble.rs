@@ -1,10 +1,10 @@
-//! What goes wrong in TLS, in words that say what to do.
+//! Error messages for TLS failures, with advice.
 
 use std::{fmt, io};
 
 use rustls::{AlertDescription, CertificateError, Error};
 
-/// A connection that failed over its TLS.
+/// A TLS failure of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     kind: &'static str,
@@ -12,33 +12,33 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// What it is counted under: `tls_certificate` (theirs is not believed), `tls_alert` (the
-    /// server said why), `tls_handshake` (it ended without a word, or in another language) or
-    /// `tls_record` (what came later cannot be read).
+    /// The kind it is counted under: `tls_certificate` (the target's certificate is not trusted), `tls_alert`
+    /// (the server sent an alert), `tls_handshake` (the handshake ended without an alert, or the peer does
+    /// not speak TLS) or `tls_record` (later input cannot be read).
     pub fn kind(&self) -> &'static str {
         self.kind
     }
 
-    /// Whether the target's certificate is not believed, which time does not heal.
+    /// Returns whether the target's certificate is not trusted. A retry cannot help.
     pub fn is_of_certificate(&self) -> bool {
         self.kind == "tls_certificate"
     }
 
-    /// The trouble of an I/O error, if it is one of TLS.
+    /// Returns the TLS failure in an I/O error, if there is one.
     pub fn of(error: &io::Error) -> Option<&Trouble> {
         error.get_ref()?.downcast_ref()
     }
 
-    /// The connection ended while hands were shaken.
+    /// The connection ended during the handshake.
     pub(crate) fn cut_off() -> Trouble {
         let what = "the target closed the connection during the TLS handshake: does this port speak TLS, \
                     and to clients without a certificate (--cert, --key)?";
         Trouble { kind: "tls_handshake", what: what.to_owned() }
     }
 
-    /// The keys of a connection are used up, or it was closed on our side.
+    /// The keys of the connection are used up, or our side closed it.
     pub(super) fn exhausted() -> Trouble {
-        Trouble { kind: "tls_record", what: "TLS takes nothing more on this connection".to_owned() }
+        Trouble { kind: "tls_record", what: "TLS accepts no more data on this connection".to_owned() }
     }
 
     pub(crate) fn from_rustls(error: &Error, handshaking: bool) -> Trouble {
@@ -50,11 +50,11 @@ impl Trouble {
             Error::AlertReceived(alert) => ("tls_alert", told(*alert)),
             Error::InvalidMessage(_) if handshaking => (
                 "tls_handshake",
-                format!("what the target answers is not TLS: does this port speak http or ws? ({error})"),
+                format!("the target's answer is not TLS: does this port speak http or ws? ({error})"),
             ),
             Error::PeerIncompatible(_) => (
                 "tls_handshake",
-                format!("the target has no TLS in common with us, which is 1.2 and 1.3: {error}"),
+                format!("no TLS parameters in common with the target (we speak 1.2 and 1.3): {error}"),
             ),
             error if handshaking => ("tls_handshake", error.to_string()),
             error => ("tls_record", error.to_string()),
@@ -63,9 +63,9 @@ impl Trouble {
     }
 }
 
-/// Why a certificate is not believed.
+/// Explains why a certificate is not trusted.
 fn certificate(error: &CertificateError) -> String {
-    const ANY: &str = "--insecure to believe any";
+    const ANY: &str = "--insecure to accept any certificate";
     match error {
         CertificateError::UnknownIssuer => format!(
             "the target's certificate has an unknown issuer: give its authority with --ca (target.tls.ca), or {ANY}"
@@ -76,29 +76,29 @@ fn certificate(error: &CertificateError) -> String {
             )
         }
         CertificateError::BadSignature => format!(
-            "the target's certificate is of another authority, which has the name of one that is believed: \
-             give its own with --ca (target.tls.ca), or {ANY}"
+            "the target's certificate comes from another authority with the name of a trusted one: \
+             give the right one with --ca (target.tls.ca), or {ANY}"
         ),
-        error => format!("the target's certificate is not to be believed: {error}; {ANY}"),
+        error => format!("the target's certificate is not trusted: {error}; {ANY}"),
     }
 }
 
-/// What a server says with an alert (RFC 8446 6.2).
+/// Explains an alert of the server (RFC 8446 6.2).
 fn told(alert: AlertDescription) -> String {
     let advice = match alert {
-        AlertDescription::CertificateRequired => "it wants a certificate of ours: --cert and --key",
+        AlertDescription::CertificateRequired => "it requires a client certificate: --cert and --key",
         AlertDescription::BadCertificate
         | AlertDescription::UnknownCA
         | AlertDescription::CertificateUnknown
         | AlertDescription::CertificateExpired
         | AlertDescription::CertificateRevoked
         | AlertDescription::UnsupportedCertificate
-        | AlertDescription::AccessDenied => "it does not take our certificate: --cert and --key",
+        | AlertDescription::AccessDenied => "it rejects the client certificate: --cert and --key",
         AlertDescription::HandshakeFailure => {
-            "it and we agree on nothing, or it wants a certificate of ours (--cert and --key)"
+            "no common parameters, or it requires a client certificate (--cert and --key)"
         }
         AlertDescription::NoApplicationProtocol => "it does not speak HTTP/1.1",
-        AlertDescription::UnrecognisedName => "it does not know the host that was asked for",
+        AlertDescription::UnrecognisedName => "it does not know the requested host",
         AlertDescription::ProtocolVersion => "it speaks neither TLS 1.2 nor 1.3",
         _ => return format!("the target ended TLS with the alert {alert:?}"),
     };

@@ -1,15 +1,15 @@
-//! What a server wants its client to do next (section "advice").
+//! The advice of a server: what the client should do next (section "advice").
 
 use super::{ConnectionType, Value};
 
-/// What to do after a connect, or after a failure.
+/// The action after a connect or after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconnect {
     /// Connect again, with the same client id.
     Retry,
-    /// The session is gone: a new handshake.
+    /// Make a new handshake: the session is gone.
     Handshake,
-    /// Nothing.
+    /// Do not reconnect.
     None,
 }
 
@@ -24,21 +24,21 @@ impl Reconnect {
     }
 }
 
-/// Advice. What it does not say is absent. `hosts` is not read: what is measured is what was named.
+/// Advice. Absent fields are `None`. `hosts` is ignored, so that only the named target is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Advice {
-    /// Unknown words are as if nothing were said.
+    /// An unknown value counts as absent.
     pub reconnect: Option<Reconnect>,
-    /// Least pause before the next connect, ms. Negative: do not connect.
+    /// The shortest pause before the next connect, ms. Negative: do not connect.
     pub interval_ms: Option<i64>,
-    /// How long a connect is held, ms. From a client: how long it wants this one held.
+    /// How long the server holds a connect, ms. From a client: how long it wants this connect held.
     pub timeout_ms: Option<i64>,
     /// Another client with the same cookies is connected already.
     pub multiple_clients: bool,
 }
 
 impl Advice {
-    /// Connect again, after this pause, and be held for so long.
+    /// Advises to connect again after this pause, with connects held for `timeout_ms`.
     pub fn retry(interval_ms: i64, timeout_ms: i64) -> Advice {
         Advice {
             reconnect: Some(Reconnect::Retry),
@@ -48,17 +48,17 @@ impl Advice {
         }
     }
 
-    /// The session is unknown.
+    /// Advises a new handshake, because the session is unknown.
     pub fn handshake() -> Advice {
         Advice { reconnect: Some(Reconnect::Handshake), ..Advice::default() }
     }
 
-    /// Do not come back.
+    /// Advises not to reconnect.
     pub fn none() -> Advice {
         Advice { reconnect: Some(Reconnect::None), ..Advice::default() }
     }
 
-    /// Reads the object, with what stands under the connection type's name put over the rest.
+    /// Reads the object. Members under the connection type's name override the general ones.
     pub fn read(value: Value<'_>, connection_type: ConnectionType) -> Advice {
         let mut advice = Advice::default();
         advice.take(value);

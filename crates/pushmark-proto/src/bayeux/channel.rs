@@ -1,20 +1,20 @@
-//! Names of channels and patterns of them (section "Channels").
+//! Channel names and patterns (section "Channels").
 
-/// Handshake, alone in its request.
+/// The handshake; the only message in its request.
 pub const HANDSHAKE: &str = "/meta/handshake";
-/// The request that is held.
+/// The held request.
 pub const CONNECT: &str = "/meta/connect";
-/// Asks for the messages of channels.
+/// Subscribes to channels.
 pub const SUBSCRIBE: &str = "/meta/subscribe";
-/// Takes that back.
+/// Ends subscriptions.
 pub const UNSUBSCRIBE: &str = "/meta/unsubscribe";
 /// Ends the session.
 pub const DISCONNECT: &str = "/meta/disconnect";
 
-/// Longest name.
+/// The longest name.
 pub const NAME_MAX: usize = 1024;
 
-/// Whether this is a channel's name or a pattern: segments of letters, digits and ``-_!~()$@``,
+/// Returns whether `name` is a valid channel name or pattern: segments of letters, digits and ``-_!~()$@``,
 /// each after a slash; the last one may be `*` or `**`.
 pub fn valid(name: &str) -> bool {
     let Some(rest) = name.strip_prefix('/') else { return false };
@@ -29,23 +29,23 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_!~()$@".contains(&byte)
 }
 
-/// Ends in `*` or `**`: can be subscribed to, not published on.
+/// Returns whether the name ends in `*` or `**`. A pattern can be subscribed to, but not published on.
 pub fn is_pattern(name: &str) -> bool {
     name.ends_with("/*") || name.ends_with("/**")
 }
 
-/// Of the protocol itself.
+/// Returns whether this is a channel of the protocol itself.
 pub fn is_meta(name: &str) -> bool {
     name == "/meta" || name.starts_with("/meta/")
 }
 
-/// From one client to the server and back, never broadcast.
+/// Returns whether this is a service channel: from one client to the server and back, never broadcast.
 pub fn is_service(name: &str) -> bool {
     name == "/service" || name.starts_with("/service/")
 }
 
-/// Whether a subscription hears a channel: `/a/*` takes one more segment, `/a/**` one or more.
-/// Nothing but itself matches a channel of the protocol or a service.
+/// Returns whether a subscription matches a channel: `/a/*` matches one more segment, `/a/**` one or more.
+/// Only their own names match protocol and service channels.
 pub fn matches(subscription: &str, channel: &str) -> bool {
     if subscription == channel {
         return !is_pattern(channel);
@@ -62,13 +62,13 @@ pub fn matches(subscription: &str, channel: &str) -> bool {
     }
 }
 
-/// The segments of a channel below another.
+/// Returns the segments of a channel below another.
 fn below<'c>(parent: &str, channel: &'c str) -> Option<&'c str> {
     channel.strip_prefix(parent)?.strip_prefix('/').filter(|rest| !rest.is_empty())
 }
 
-/// The patterns that hear a channel, widest first: `/**`, `/a/**`, … and at last `/a/b/*`. With
-/// the channel itself that is every subscription a server has to look up.
+/// Returns the patterns that match a channel, widest first: `/**`, `/a/**`, … and last `/a/b/*`. Together
+/// with the channel itself these are all subscriptions that a server has to look up.
 pub fn patterns(channel: &str) -> impl Iterator<Item = String> {
     let public = !is_meta(channel) && !is_service(channel);
     let slashes = channel.match_indices('/').map(|(at, _)| at).filter(move |_| public);

@@ -1,20 +1,20 @@
-//! What `error` says (section "error"): `code:arguments:text`, such as `402:k7:Unknown client`.
+//! The `error` field (section "error"): `code:arguments:text`, such as `402:k7:Unknown client`.
 
 use std::fmt;
 
-/// An error by its parts.
+/// An error in its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error<'a> {
-    /// Three digits with the meaning they have in HTTP; absent where the text has another form.
+    /// Three digits with their meaning in HTTP. Absent if the text has another form.
     pub code: Option<u16>,
     /// Comma-separated; often empty.
     pub arguments: &'a str,
-    /// For people.
+    /// A text for people.
     pub text: &'a str,
 }
 
 impl<'a> Error<'a> {
-    /// Takes a text apart. One of another form is all `text`.
+    /// Splits a text. A text of another form becomes `text`.
     pub fn read(text: &'a str) -> Error<'a> {
         let other = Error { code: None, arguments: "", text };
         let Some((code, rest)) = text.split_once(':') else { return other };

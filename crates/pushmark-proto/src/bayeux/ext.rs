@@ -1,17 +1,17 @@
-//! What stands in `ext`: the acknowledge and timesync extensions, and what pushmark adds.
+//! The `ext` field: the acknowledge and timesync extensions, and pushmark's own.
 //!
-//! Both extensions are CometD's; other servers leave them unanswered, and then they are off.
+//! The first two are CometD's. Servers that do not support them leave them unanswered, and then they are off.
 
 use std::borrow::Cow;
 
 use super::Value;
 
-/// `ext.ack`: that the extension is wanted or granted, or the number of a batch.
+/// `ext.ack`: whether the extension is requested or granted, or the number of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ack {
     /// In handshakes: `true`, or an object with `enabled`.
     Enabled(bool),
-    /// In a connect's reply the batch that it closes, in the request the last one that came.
+    /// In a connect's reply: the batch that it closes. In its request: the last batch received.
     Batch(i64),
 }
 
@@ -25,11 +25,11 @@ pub fn ack(ext: Value<'_>) -> Option<Ack> {
 /// `ext.timesync` as a client sends it: clocks in ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSyncRequest {
-    /// The client's clock when it sent.
+    /// The client's clock at the time of sending.
     pub tc: i64,
-    /// One way's lag, as it believes.
+    /// The client's estimate of the one-way lag.
     pub l: i64,
-    /// The server's clock less its own, as it believes.
+    /// The client's estimate of the server's clock minus its own.
     pub o: i64,
 }
 
@@ -41,27 +41,27 @@ impl TimeSyncRequest {
         Some(TimeSyncRequest { tc: number("tc")?, l: number("l").unwrap_or(0), o: number("o").unwrap_or(0) })
     }
 
-    /// The object.
+    /// Appends the object.
     pub fn write(&self, out: &mut Vec<u8>) {
         object(out, &[("tc", self.tc), ("l", self.l), ("o", self.o)]);
     }
 }
 
-/// `ext.timesync` as a server answers.
+/// `ext.timesync` of a server's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSyncReply {
-    /// The client's clock, as it was sent.
+    /// The client's clock, copied from the request.
     pub tc: i64,
-    /// The server's clock when the request came.
+    /// The server's clock when the request arrived.
     pub ts: i64,
-    /// How long it held the request.
+    /// How long the server held the request.
     pub p: i64,
-    /// By how much the client's belief is wrong.
+    /// The error of the client's estimate.
     pub a: i64,
 }
 
 impl TimeSyncReply {
-    /// The answer to a request that came at `ts` and is answered `p` later.
+    /// Makes the reply to a request that arrived at `ts` and is answered `p` later.
     pub fn to(request: TimeSyncRequest, ts: i64, p: i64) -> TimeSyncReply {
         let believed = request.tc.saturating_add(request.o).saturating_add(request.l);
         TimeSyncReply { tc: request.tc, ts, p, a: believed.saturating_sub(ts) }
@@ -79,14 +79,14 @@ impl TimeSyncReply {
         })
     }
 
-    /// The object.
+    /// Appends the object.
     pub fn write(&self, out: &mut Vec<u8>) {
         object(out, &[("tc", self.tc), ("ts", self.ts), ("p", self.p), ("a", self.a)]);
     }
 }
 
-/// `ext.pushmark.subscribed`: the last sequence of each channel subscribed to, as `name=17,…`,
-/// in the reply to a subscription; what other transports have in a header field.
+/// Reads `ext.pushmark.subscribed` from the reply to a subscription: the last sequence of each subscribed
+/// channel, as `name=17,…`. Other transports carry it in a header field.
 pub fn subscribed(ext: Value<'_>) -> Option<Cow<'_, str>> {
     ext.get("pushmark")?.get("subscribed")?.as_str()
 }

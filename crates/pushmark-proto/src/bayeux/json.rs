@@ -1,20 +1,20 @@
-//! JSON (RFC 8259) where it stands: checked once, then read without copying.
+//! JSON (RFC 8259) in place: checked once, then read without copying.
 //!
-//! A Bayeux message has few members, and its `data` is never looked into; a tree of values
-//! would be built to be thrown away.
+//! A Bayeux message has few members, and its `data` is not parsed. A tree of values would be built and thrown
+//! away.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Deepest nesting of arrays and objects.
+/// The deepest nesting of arrays and objects.
 pub const DEPTH_MAX: usize = 64;
 
-/// Why a text is no JSON, or not that of Bayeux messages.
+/// Why a text is not JSON, or not a body of Bayeux messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Bytes before the place.
+    /// Bytes before the error.
     pub at: usize,
-    /// What is wrong there.
+    /// The error.
     pub what: &'static str,
 }
 
@@ -26,14 +26,14 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// One value of a text that has been checked.
+/// One value of a checked text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a> {
     text: &'a str,
 }
 
 impl<'a> Value<'a> {
-    /// Checks a whole text. Nothing but white space may stand around the value.
+    /// Checks a whole text. Only white space may surround the value.
     pub fn parse(bytes: &'a [u8]) -> Result<Value<'a>, Malformed> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| Malformed { at: error.valid_up_to(), what: "not UTF-8" })?;
@@ -49,12 +49,12 @@ impl<'a> Value<'a> {
         Ok(Value { text: &text[start..end] })
     }
 
-    /// The value as it was written.
+    /// Returns the value as written.
     pub fn text(self) -> &'a str {
         self.text
     }
 
-    /// A string, its escapes resolved; borrowed where it has none.
+    /// Returns a string with its escapes resolved; borrowed if it has none.
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         let inside = self.text.strip_prefix('"')?.strip_suffix('"')?;
         Some(match inside.contains('\\') {
@@ -68,7 +68,7 @@ impl<'a> Value<'a> {
         self.text.parse().ok()
     }
 
-    /// A number, cut to whole ones.
+    /// Returns a number, truncated to an integer.
     pub fn as_i64(self) -> Option<i64> {
         if !self.text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
             return None;
@@ -76,17 +76,17 @@ impl<'a> Value<'a> {
         self.text.parse().ok().or_else(|| self.text.parse::<f64>().ok().map(|number| number as i64))
     }
 
-    /// An object.
+    /// Returns whether this is an object.
     pub fn is_object(self) -> bool {
         self.text.starts_with('{')
     }
 
-    /// The elements of an array; a value that is none is its own only element.
+    /// Iterates over the elements of an array. Any other value is its own only element.
     pub fn items(self) -> Items<'a> {
         Items { rest: self.text.strip_prefix('[').unwrap_or(self.text) }
     }
 
-    /// The members of an object; nothing for anything else.
+    /// Iterates over the members of an object. Any other value has none.
     pub fn members(self) -> impl Iterator<Item = (Cow<'a, str>, Value<'a>)> {
         let mut rest = if self.is_object() { &self.text[1..] } else { "" };
         std::iter::from_fn(move || {
@@ -95,7 +95,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// The member of an object with this key; the last one where it is given twice.
+    /// Returns the member of an object with this key; the last one if the key is repeated.
     pub fn get(self, key: &str) -> Option<Value<'a>> {
         self.members().filter(|(have, _)| have == key).last().map(|(_, value)| value)
     }
@@ -115,8 +115,8 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// Takes the next value off a text that has been checked, with what separates it from the one
-/// before. `None` at the end of the container.
+/// Takes the next value off a checked text, with the separator before it. Returns `None` at the end of the
+/// container.
 fn next_value<'a>(rest: &mut &'a str) -> Option<Value<'a>> {
     let from = rest.trim_start_matches([' ', '\t', '\r', '\n', ',', ':']);
     let len = value_len(from.as_bytes());
@@ -128,7 +128,7 @@ fn next_value<'a>(rest: &mut &'a str) -> Option<Value<'a>> {
     Some(Value { text })
 }
 
-/// Length of the value at the front; 0 at the end of a container or of the text.
+/// Returns the length of the value at the front; 0 at the end of a container or of the text.
 fn value_len(bytes: &[u8]) -> usize {
     match bytes.first() {
         None | Some(b']' | b'}') => 0,
@@ -159,7 +159,7 @@ fn value_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// Length of the string at the front, with its quotes.
+/// Returns the length of the string at the front, with its quotes.
 fn string_len(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -172,7 +172,7 @@ fn string_len(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// The inside of a string without its escapes (RFC 8259 7). Half a surrogate pair is U+FFFD.
+/// Resolves the escapes of a string's content (RFC 8259 7). Half a surrogate pair becomes U+FFFD.
 fn unescape(inside: &str) -> String {
     let mut out = String::with_capacity(inside.len());
     let mut units = Vec::new();
@@ -210,7 +210,7 @@ fn unescape(inside: &str) -> String {
     out
 }
 
-/// The grammar, once through.
+/// Checks the grammar in one pass.
 struct Check<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -286,7 +286,7 @@ impl Check<'_> {
 
     fn string(&mut self) -> Result<(), Malformed> {
         if self.peek() != Some(b'"') {
-            return Err(self.wrong("a key that is no string"));
+            return Err(self.wrong("a key that is not a string"));
         }
         self.at += 1;
         loop {
@@ -302,7 +302,7 @@ impl Check<'_> {
                     self.at += match escape {
                         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
                         Some(b'u') if hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => 6,
-                        _ => return Err(self.wrong("an escape that is none")),
+                        _ => return Err(self.wrong("an invalid escape")),
                     };
                 }
                 Some(..b' ') => return Err(self.wrong("a control character in a string")),

@@ -1,47 +1,47 @@
-//! A message by its fields, and a body of them (section "Bayeux Message").
+//! The fields of a message, and a body of messages (section "Bayeux Message").
 
 use std::borrow::Cow;
 
 use super::json::Items;
 use super::{Advice, ConnectionType, Error, Malformed, Value};
 
-/// Most messages of one body.
+/// The most messages in one body.
 pub const MESSAGES_MAX: usize = 4096;
 
-/// Fields of a message. One that has the wrong type is as if it were not there: the answer to
-/// both is the same, `400` or `402`.
+/// The fields of a message. A field of the wrong type counts as absent: the response to both is the same,
+/// `400` or `402`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Empty where there is none, which no request may.
+    /// Empty if absent, which is not allowed in a request.
     pub channel: Cow<'a, str>,
-    /// As written, for the reply to repeat.
+    /// As written, so that the reply can repeat it.
     pub id: Option<Value<'a>>,
-    /// Given by the server at the handshake.
+    /// Assigned by the server at the handshake.
     pub client_id: Option<Cow<'a, str>>,
-    /// What tells a reply from an event.
+    /// Distinguishes a reply from an event.
     pub successful: Option<bool>,
-    /// Text of the form that [`Message::error`] takes apart.
+    /// A text for [`Message::error`].
     pub error: Option<Cow<'a, str>>,
-    /// To be read by [`Message::advice`].
+    /// Read by [`Message::advice`].
     pub advice: Option<Value<'a>>,
     /// A string or an array of them: [`Message::subscriptions`].
     pub subscription: Option<Value<'a>>,
-    /// What is published, as written.
+    /// The published data, as written.
     pub data: Option<Value<'a>>,
     /// Extensions by name.
     pub ext: Option<Value<'a>>,
-    /// Of the protocol, such as `1.0`.
+    /// The protocol version, such as `1.0`.
     pub version: Option<Cow<'a, str>>,
-    /// The least one that will do.
+    /// The lowest acceptable version.
     pub minimum_version: Option<Cow<'a, str>>,
     /// Names, in order of preference: [`Message::supports`].
     pub supported_connection_types: Option<Value<'a>>,
-    /// With each connect.
+    /// Sent with each connect.
     pub connection_type: Option<Cow<'a, str>>,
 }
 
 impl<'a> Message<'a> {
-    /// Reads an object. `None` for anything else.
+    /// Reads an object. Returns `None` for anything else.
     pub fn read(value: Value<'a>) -> Option<Message<'a>> {
         if !value.is_object() {
             return None;
@@ -68,40 +68,40 @@ impl<'a> Message<'a> {
         Some(message)
     }
 
-    /// The channels to subscribe to; empty where there are none.
+    /// Iterates over the channels to subscribe to.
     pub fn subscriptions(&self) -> impl Iterator<Item = Cow<'a, str>> {
         self.subscription.into_iter().flat_map(Value::items).filter_map(Value::as_str)
     }
 
-    /// The advice, with what is said for this connection type alone put over what is for all.
+    /// Returns the advice. Members for this connection type override the general ones.
     pub fn advice(&self, connection_type: ConnectionType) -> Option<Advice> {
         Some(Advice::read(self.advice?, connection_type))
     }
 
-    /// The error by its parts.
+    /// Returns the error in its parts.
     pub fn error(&self) -> Option<Error<'_>> {
         self.error.as_deref().map(Error::read)
     }
 
-    /// Whether a handshake names this connection type.
+    /// Returns whether a handshake lists this connection type.
     pub fn supports(&self, connection_type: ConnectionType) -> bool {
         let types = self.supported_connection_types.into_iter().flat_map(Value::items);
         types.filter_map(Value::as_str).any(|name| name == connection_type.name())
     }
 }
 
-/// Reads a whole body or text: an array of messages, or a single one.
+/// Reads a whole body or WebSocket text: an array of messages, or a single message.
 pub fn messages(bytes: &[u8]) -> Result<Messages<'_>, Malformed> {
     let value = Value::parse(bytes)?;
     let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     if !value.text().starts_with(['[', '{']) {
-        return Err(Malformed { at: start, what: "neither an array of messages nor one" });
+        return Err(Malformed { at: start, what: "neither a message nor an array of messages" });
     }
     let mut count = 0;
     for item in value.items() {
         let at = item.text().as_ptr() as usize - bytes.as_ptr() as usize;
         if !item.is_object() {
-            return Err(Malformed { at, what: "a message that is no object" });
+            return Err(Malformed { at, what: "a message that is not an object" });
         }
         count += 1;
         if count > MESSAGES_MAX {

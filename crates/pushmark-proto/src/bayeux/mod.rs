@@ -1,12 +1,11 @@
-//! Bayeux 1.0 messages for both roles: reading and writing what requests and replies carry.
+//! Bayeux 1.0 messages for both roles: reading and writing requests and replies.
 //!
-//! Bayeux is JSON over something that carries it: bodies of HTTP, texts of WebSocket. A server
-//! has whole ones and reads them with [`messages`]; a client reads replies as they pass
-//! (`client::bayeux`) and shares with the server everything that is small: [`Value`],
-//! [`Advice`], [`Error`], the extensions in [`ext`], the rules of channel names in [`channel`].
-//! Both write with [`Batch`].
+//! Bayeux is JSON in HTTP bodies or WebSocket texts. A server has whole bodies and reads them with
+//! [`messages`]. A client reads replies as a stream (`client::bayeux`). Both share the small parts:
+//! [`Value`], [`Advice`], [`Error`], the extensions in [`ext`], and the rules of channel names in
+//! [`channel`]. Both write with [`Batch`].
 //!
-//! Section numbers are those of the Bayeux specification as CometD's manual carries it.
+//! Section numbers are those of the Bayeux specification in CometD's manual.
 //!
 //! ```
 //! use pushmark_proto::bayeux::{Advice, Batch, Error, messages};
@@ -43,15 +42,15 @@ pub use json::{DEPTH_MAX, Items, Malformed, Value};
 pub use message::{MESSAGES_MAX, Message, Messages, messages};
 pub use write::{Batch, Fields, quote};
 
-/// The protocol's version that both roles speak, and the least one that they accept.
+/// The protocol version of both roles, and the lowest version that they accept.
 pub const VERSION: &str = "1.0";
 
-/// What carries messages, by its name in `supportedConnectionTypes` and `connectionType`.
+/// A connection type, by its name in `supportedConnectionTypes` and `connectionType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionType {
-    /// Requests of HTTP, one of them held (section "The long-polling Transport").
+    /// HTTP requests, one of them held (section "The long-polling Transport").
     LongPolling,
-    /// One WebSocket. Not in the specification, but in every server of today.
+    /// One WebSocket. Not in the specification, but in every current server.
     WebSocket,
 }
 

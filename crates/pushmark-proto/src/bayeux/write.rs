@@ -1,10 +1,10 @@
-//! Messages to bytes. No formatting machinery and no tree: members are appended in order.
+//! Writes messages as bytes. No formatting machinery and no tree: members are appended in order.
 
 use super::{Advice, Message, VERSION};
 use crate::http1::write::decimal;
 
-/// An array of messages being written at the end of a buffer. Arrays are always sent, even of
-/// one: every receiver takes them.
+/// An array of messages that is appended to a buffer. An array is always sent, even for one message: every
+/// receiver accepts it.
 #[derive(Debug)]
 pub struct Batch<'o> {
     out: &'o mut Vec<u8>,
@@ -18,7 +18,7 @@ impl<'o> Batch<'o> {
         Batch { out, empty: true }
     }
 
-    /// Nothing was added yet.
+    /// Returns whether no message was added yet.
     pub fn is_empty(&self) -> bool {
         self.empty
     }
@@ -29,13 +29,13 @@ impl<'o> Batch<'o> {
         Fields::new(self.out, channel)
     }
 
-    /// Adds a whole message, or several with commas between them, as written before.
+    /// Adds a whole message, or several separated by commas, as already written.
     pub fn raw(&mut self, message: &[u8]) {
         self.separate();
         self.out.extend_from_slice(message);
     }
 
-    /// Adds an event: what a subscriber hears. `data` is JSON.
+    /// Adds an event for a subscriber. `data` is JSON.
     pub fn event(&mut self, channel: &str, data: &[u8]) {
         self.message(channel).raw("data", data).end();
     }
@@ -52,7 +52,7 @@ impl<'o> Batch<'o> {
     }
 }
 
-/// The members of one message being written. Names are the caller's own and need no escapes.
+/// The members of one message. Names come from our own code and need no escapes.
 #[derive(Debug)]
 #[must_use = "a message is completed by `end`"]
 pub struct Fields<'b> {
@@ -61,49 +61,49 @@ pub struct Fields<'b> {
 }
 
 impl<'b> Fields<'b> {
-    /// Begins a message outside an array, to be put into one later by [`Batch::raw`].
+    /// Begins a message outside an array. Add it later with [`Batch::raw`].
     pub fn new(out: &'b mut Vec<u8>, channel: &str) -> Fields<'b> {
         Fields::object(out).text("channel", channel)
     }
 
-    /// Begins an object that is no message, such as `ext`.
+    /// Begins an object that is not a message, such as `ext`.
     pub fn object(out: &'b mut Vec<u8>) -> Fields<'b> {
         out.push(b'{');
         Fields { out, first: true }
     }
 
-    /// A string.
+    /// Adds a string.
     pub fn text(mut self, name: &str, value: &str) -> Self {
         self.name(name);
         quote(self.out, value);
         self
     }
 
-    /// A value that is JSON already.
+    /// Adds a value that is already JSON.
     pub fn raw(mut self, name: &str, value: &[u8]) -> Self {
         self.name(name);
         self.out.extend_from_slice(value);
         self
     }
 
-    /// A value that is written by the caller.
+    /// Adds a value that the caller writes.
     pub fn with(mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) -> Self {
         self.name(name);
         write(self.out);
         self
     }
 
-    /// `true` or `false`.
+    /// Adds `true` or `false`.
     pub fn flag(self, name: &str, value: bool) -> Self {
         self.raw(name, if value { b"true" } else { b"false" })
     }
 
-    /// A whole number.
+    /// Adds an integer.
     pub fn number(self, name: &str, value: i64) -> Self {
         self.with(name, |out| integer(out, value))
     }
 
-    /// An array of strings.
+    /// Adds an array of strings.
     pub fn texts<'t>(self, name: &str, values: impl IntoIterator<Item = &'t str>) -> Self {
         self.with(name, |out| {
             out.push(b'[');
@@ -117,7 +117,7 @@ impl<'b> Fields<'b> {
         })
     }
 
-    /// `advice`; an empty one is left out.
+    /// Adds `advice`, unless it is empty.
     pub fn advice(self, advice: &Advice) -> Self {
         if *advice == Advice::default() {
             return self;
@@ -140,8 +140,8 @@ impl<'b> Fields<'b> {
         })
     }
 
-    /// What every reply has: the `id` of its request, `successful`, and for subscriptions and
-    /// their end what they named.
+    /// Adds the fields of every reply: the `id` of its request, `successful`, and for subscribe and
+    /// unsubscribe the channels named in the request.
     pub fn reply_to(mut self, request: &Message<'_>, successful: bool) -> Self {
         if let Some(id) = request.id {
             self = self.raw("id", id.text().as_bytes());
@@ -155,7 +155,7 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// What a handshake says of the protocol, either way.
+    /// Adds the version fields of a handshake, of either role.
     pub fn versions<'t>(self, connection_types: impl IntoIterator<Item = &'t str>) -> Self {
         self.text("version", VERSION)
             .text("minimumVersion", VERSION)
@@ -177,7 +177,7 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// Appends a string of JSON (RFC 8259 7).
+/// Appends a JSON string (RFC 8259 7).
 pub fn quote(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
@@ -199,7 +199,7 @@ pub fn quote(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends a whole number.
+/// Appends an integer.
 pub(super) fn integer(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
         out.push(b'-');

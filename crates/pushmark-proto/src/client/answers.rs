@@ -1,13 +1,13 @@
-//! Recognises application heartbeats, such as Engine.IO's `2`, without keeping the message.
+//! Recognises application heartbeats, such as Engine.IO's `2`, without storing the message.
 
 use super::config::ANSWERS_MAX;
 
-/// How far the current message agrees with each configured heartbeat.
+/// How far the current message matches each configured heartbeat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answers {
     /// Bytes of the message so far.
     at: u32,
-    /// A bit for each heartbeat that the message still agrees with.
+    /// One bit for each heartbeat that the message still matches.
     alive: u16,
 }
 
@@ -19,7 +19,7 @@ impl Default for Answers {
 
 impl Answers {
     /// Compares the next bytes of the message.
-    pub(super) fn look(&mut self, answers: &[(Vec<u8>, Vec<u8>)], bytes: &[u8]) {
+    pub(super) fn look(&mut self, answers: &[(Vec<u8>, Option<Vec<u8>>)], bytes: &[u8]) {
         if answers.is_empty() || self.alive == 0 {
             return;
         }
@@ -35,14 +35,12 @@ impl Answers {
         self.at = self.at.saturating_add(bytes.len() as u32);
     }
 
-    /// The message has ended: its answer, where it was a heartbeat.
-    pub(super) fn message_ends<'c>(&mut self, answers: &'c [(Vec<u8>, Vec<u8>)]) -> Option<&'c [u8]> {
+    /// Ends the message. Returns the number of its answer if it was a heartbeat.
+    pub(super) fn message_ends(&mut self, answers: &[(Vec<u8>, Option<Vec<u8>>)]) -> Option<usize> {
         let Answers { at, alive } = std::mem::take(self);
-        answers
-            .iter()
-            .take(ANSWERS_MAX)
-            .enumerate()
-            .find(|(i, (heartbeat, _))| alive & 1 << i != 0 && heartbeat.len() == at as usize)
-            .map(|(_, (_, answer))| &answer[..])
+        let is_it = |(i, (heartbeat, _)): (usize, &(Vec<u8>, _))| {
+            alive & 1 << i != 0 && heartbeat.len() == at as usize
+        };
+        answers.iter().take(ANSWERS_MAX).enumerate().position(is_it)
     }
 }

@@ -1,80 +1,81 @@
-//! What all clients of one arm have in common. Held once by the driver and passed into calls.
+//! The configuration shared by all clients of one arm. The driver holds it once and passes it into calls.
 
-/// How a client hears.
+/// How a client receives messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Asks for the latest state on a schedule.
+    /// Requests the latest state on a schedule.
     Poll,
-    /// Asks, is held until there is something, asks again.
+    /// Sends a request that is held until there is a message, then sends the next.
     LongPoll,
-    /// One endless HTTP answer.
+    /// One endless HTTP response.
     Stream,
-    /// One endless HTTP answer of events (WHATWG HTML 9.2).
+    /// One endless HTTP response with events (WHATWG HTML 9.2).
     Sse,
     /// RFC 6455.
     WebSocket,
-    /// Bayeux 1.0 over requests of HTTP, one of them held.
+    /// Bayeux 1.0 over HTTP requests, one of them held.
     Bayeux,
     /// Bayeux 1.0 over one WebSocket.
     BayeuxWebSocket,
 }
 
-/// Where a polled answer says how to ask for what follows it.
+/// Where a response contains the cursor for the next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CursorSource {
-    /// Nowhere: what is published between two requests is lost to this client.
+    /// Nowhere: messages published between two requests are lost to this client.
     None,
-    /// In the header field of this name.
+    /// In this header field.
     Header(String),
     /// In the JSON body, at this pointer (RFC 6901), such as `/cursor`.
     Json(String),
 }
 
-/// Most answers that are looked for at once; more are never given.
+/// The most heartbeat answers that are recognised. Further ones are never sent.
 pub const ANSWERS_MAX: usize = 16;
 
 /// The rules of a conversation.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Which conversation.
+    /// The transport.
     pub transport: Transport,
-    /// Poll and long poll: where the cursor stands.
+    /// Poll and long poll: the location of the cursor.
     pub cursor: CursorSource,
-    /// Stream, SSE, WebSocket: a text that says "subscribed" once a message or the stream contains it.
+    /// Stream, SSE, WebSocket: a text that confirms the subscription when a message or the stream contains
+    /// it. For SSE it may also be in an event's name or a comment.
     pub ready: Option<Vec<u8>>,
-    /// WebSocket: a text message equal to the first is answered by the second. At most [`ANSWERS_MAX`].
-    pub answers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// WebSocket: subprotocols offered, comma-separated; empty for none.
+    /// WebSocket: a text message equal to the first is answered with the second. If the second is absent, the
+    /// driver answers ([`super::Event::Asked`]). At most [`ANSWERS_MAX`].
+    pub answers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// WebSocket: the offered subprotocols, comma-separated, or empty.
     pub subprotocol: String,
     /// The header field in which a server acknowledges the subscription.
     pub ack_header: &'static str,
-    /// Longest message in bytes; streams have none.
+    /// The longest message in bytes. Streams have no messages.
     pub message_max: u64,
-    /// Longest response head in bytes.
+    /// The longest response head in bytes.
     pub head_max: usize,
-    /// Poll: ask with `If-None-Match` once an ETag was seen.
+    /// Poll: send `If-None-Match` once an ETag was received.
     pub conditional: bool,
-    /// Send back the cookies that answers set.
+    /// Send back the cookies that responses set.
     pub cookies: bool,
-    /// Bayeux: what is asked for beyond the protocol.
+    /// Bayeux: options beyond the protocol.
     pub bayeux: Bayeux,
 }
 
-/// What a Bayeux client asks for.
+/// The options of a Bayeux client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bayeux {
     /// The acknowledge extension: events in order and at least once, with connect replies only.
     pub acknowledge: bool,
-    /// The timesync extension; the driver then tells the time
-    /// ([`super::bayeux::Session::set_time_ms`]).
+    /// The timesync extension. The driver then sets the time ([`super::bayeux::Session::set_time_ms`]).
     pub time_sync: bool,
-    /// A message for each channel instead of one with an array of them: Bayeux servers older than
-    /// version 1.0 know no array.
+    /// One message for each channel instead of one with an array: Bayeux servers older than version 1.0 do
+    /// not support arrays.
     pub subscribe_each: bool,
 }
 
 impl Config {
-    /// The usual rules of a transport: no cursor, no ready text, 16 MiB a message.
+    /// The default configuration of a transport: no cursor, no ready text, 16 MiB per message.
     pub fn new(transport: Transport) -> Config {
         Config {
             transport,
@@ -86,7 +87,7 @@ impl Config {
             message_max: 16 << 20,
             head_max: crate::http1::HEAD_MAX,
             conditional: false,
-            // A Bayeux server knows its clients by cookie as well (BAYEUX_BROWSER): one jar each.
+            // A Bayeux server identifies its clients by cookie as well (BAYEUX_BROWSER): one jar each.
             cookies: matches!(transport, Transport::Bayeux | Transport::BayeuxWebSocket),
             bayeux: Bayeux::default(),
         }

@@ -1,53 +1,58 @@
-//! What a conversation tells the driver.
+//! The events of a conversation for the driver.
 
-/// Everything a [`super::Client`] can say. Borrows from the bytes that were read.
+/// Every event of a [`super::Client`]. It borrows from the bytes that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The final response head came and was accepted: 2xx, 101, for polls also 304, for long
-    /// polls also 408. Comes with every answer.
+    /// The final response head arrived and was accepted: 2xx, 101, 304 (for polls and long polls) or 408 (for
+    /// long polls). Sent for every response.
     Opened {
         /// As sent.
         status: u16,
-        /// The value of [`super::Config::ack_header`], where it is given.
+        /// The value of [`super::Config::ack_header`], if present.
         acknowledged: Option<&'a str>,
     },
-    /// The ready text has been seen: subscribed. Once a connection, inside the message that holds it.
-    /// Bayeux: the subscription was accepted, or goes on over a new connection.
+    /// The ready text was found, so the client is subscribed. Sent once a connection, inside the message that
+    /// contains the text. Bayeux: the subscription was accepted, or continues over a new connection.
     Ready,
-    /// Payload of the current message, as much as had arrived. Never empty.
+    /// Payload of the current message, as far as it has arrived. Never empty.
     Data(&'a [u8]),
-    /// The message is whole. Streams have no messages; an answer's body is one, unless empty.
+    /// The message is complete. Streams have no messages. The body of a response is one message, unless
+    /// empty.
     MessageEnd,
-    /// The message was an application heartbeat and has been answered. Instead of `MessageEnd`.
+    /// The message was an application heartbeat and was answered. Replaces `MessageEnd`.
     Heartbeat,
-    /// Poll, long poll, Bayeux over HTTP: the answer is complete, and the next request may be written.
+    /// The driver must answer the message: its number in [`super::Config::answers`]. Replaces `MessageEnd`.
+    Asked(u8),
+    /// Poll, long poll, Bayeux over HTTP: the response is complete, and the next request may be written.
     Answered {
-        /// 304: not modified. 204, 304, 408: nothing to tell.
+        /// 304: not modified. 204, 304, 408: no message.
         status: u16,
         /// The cursor differs from the one before.
         cursor_advanced: bool,
     },
     /// Bayeux: a publication was answered.
     Published {
-        /// As [`super::bayeux::Session::publish`] gave it, where the server repeats it.
+        /// The id from [`super::bayeux::Session::publish`], if the server repeats it.
         id: Option<u32>,
-        /// Rather than refused.
+        /// Whether it was accepted rather than refused.
         accepted: bool,
     },
-    /// Bayeux: the server knows the session no more. It is begun anew, and [`Event::Ready`] tells
-    /// when the subscription stands again.
+    /// Bayeux: the server does not know the session any more. The session starts again, and [`Event::Ready`]
+    /// reports the renewed subscription.
     Forgotten,
-    /// SSE: the server wishes this pause before a reconnection, in milliseconds.
+    /// SSE: the pause before a reconnection that the server asks for, in milliseconds.
     Retry(u64),
     /// SSE: a comment line, usually a heartbeat.
     Comment,
     /// WebSocket: the peer answered a ping, or sent its heartbeat.
     Pong,
-    /// An orderly end: WebSocket's closing handshake, the end of a stream, an SSE answer of 204
-    /// (seen in `Opened`), after which a client must not reconnect, or the end of a Bayeux session
+    /// An orderly end: WebSocket's closing handshake, the end of a stream, an SSE response with 204 (reported
+    /// in `Opened`), after which a client must not reconnect, or the end of a Bayeux session
     /// ([`super::bayeux::Session::has_ended`]).
     Closed {
-        /// WebSocket's code, where the peer gave one.
+        /// WebSocket's close code, if the peer sent one.
         code: Option<u16>,
+        /// WebSocket's close reason, if the peer sent one.
+        reason: &'a str,
     },
 }

@@ -1,28 +1,27 @@
-//! One request and its answer, again and again on one connection; no pipelining.
+//! One request and its response, repeatedly on one connection; no pipelining.
 //!
-//! Publishing uses it as it is; the conversations over HTTP stand on it. It judges framing,
-//! never the status.
+//! Publishing uses it directly; the conversations over HTTP build on it. It checks framing, never the status.
 
 use super::Request;
 use crate::http1::body::Window;
 use crate::http1::{BodyDecoder, BodyEvent, HEAD_MAX, ResponseHead};
 use crate::{Failure, input};
 
-/// What an answer consists of.
+/// The parts of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeEvent<'a> {
-    /// The final head; 1xx before it are passed over.
+    /// The final head. 1xx heads before it are skipped.
     Head(ResponseHead<'a>),
-    /// Content, as much as had arrived. Never empty.
+    /// Content, as far as it has arrived. Never empty.
     Data(&'a [u8]),
-    /// The answer is complete.
+    /// The response is complete.
     End {
-        /// As in the head.
+        /// The status of the head.
         status: u16,
     },
 }
 
-/// The exchanges of one connection.
+/// The request and response state of one connection.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     state: State,
@@ -32,17 +31,17 @@ pub struct Exchange {
 
 #[derive(Clone, Debug)]
 enum State {
-    /// Nothing was asked, or all is answered.
+    /// No request is outstanding.
     Idle,
     Head,
     Body(BodyDecoder),
     Failed,
 }
 
-/// What stands at the front of the input.
+/// The element at the front of the input.
 pub(super) enum Step<'a> {
     Head(ResponseHead<'a>),
-    /// So many bytes of content, for [`Exchange::take`].
+    /// A number of content bytes, for [`Exchange::take`].
     Data(usize),
     End,
     More,
@@ -55,21 +54,21 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// Appends a request. `Host` and `Accept-Encoding: identity` are added, as is the length.
+    /// Appends a request with `Host`, `Accept-Encoding: identity` and the length.
     pub fn write_request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
         self.begin();
         request.write_start(out);
         request.write_end(out);
     }
 
-    /// Takes the next event out of `input`. To be called until `None`; what is left must be
-    /// given again, in front of the next bytes.
+    /// Takes the next event out of `input`. Call it until `None`. Then pass the rest again, in front of the
+    /// next bytes.
     pub fn handle_input<'a>(
         &mut self,
         input: &mut &'a mut [u8],
     ) -> Result<Option<ExchangeEvent<'a>>, Failure> {
         let event = match self.step(HEAD_MAX, input) {
-            Ok(Step::Head(head)) if head.status == 101 => Err(Failure::Head("a switch unasked")),
+            Ok(Step::Head(head)) if head.status == 101 => Err(Failure::Head("unrequested protocol switch")),
             Ok(Step::Head(head)) => Ok(Some(ExchangeEvent::Head(head))),
             Ok(Step::Data(n)) => Ok(Some(ExchangeEvent::Data(self.take(n, input)))),
             Ok(Step::End) => Ok(Some(ExchangeEvent::End { status: self.status })),
@@ -82,17 +81,17 @@ impl Exchange {
         event
     }
 
-    /// The peer closed its side: an answer that runs until close ends here.
+    /// Handles the peer's end: a response that runs until close ends here.
     pub fn handle_eof(&mut self) -> Result<Option<ExchangeEvent<'static>>, Failure> {
         Ok(self.eof()?.then_some(ExchangeEvent::End { status: self.status }))
     }
 
-    /// Whether the connection may carry another request.
+    /// Returns whether the connection may carry another request.
     pub fn reusable(&self) -> bool {
         self.keep_alive && matches!(self.state, State::Idle)
     }
 
-    /// Nothing is being answered.
+    /// Returns whether no response is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.state, State::Idle)
     }
@@ -110,7 +109,7 @@ impl Exchange {
         self.status
     }
 
-    /// Takes a head or framing off `input`; content is left for [`Exchange::take`].
+    /// Takes a head or framing off `input`. Content is left for [`Exchange::take`].
     pub(super) fn step<'a>(
         &mut self,
         head_max: usize,
@@ -119,7 +118,7 @@ impl Exchange {
         loop {
             match &mut self.state {
                 State::Idle if input.is_empty() => return Ok(Step::More),
-                State::Idle => return Err(Failure::Head("an answer to nothing")),
+                State::Idle => return Err(Failure::Head("a response without a request")),
                 State::Failed => return Ok(Step::More),
                 State::Head => {
                     let Some(head) = ResponseHead::take(input, head_max)? else {
@@ -136,7 +135,7 @@ impl Exchange {
                 }
                 State::Body(body) => match body.window(input)? {
                     Window::Data(n) => return Ok(Step::Data(n)),
-                    // A chunk is not a message (many tools got this wrong).
+                    // A chunk is not a message. Many tools treat it as one.
                     Window::ChunkEnd => {}
                     Window::End => {
                         self.state = State::Idle;
@@ -148,7 +147,7 @@ impl Exchange {
         }
     }
 
-    /// Takes `n` bytes of content off `input`, no more than [`Step::Data`] said.
+    /// Takes `n` bytes of content off `input`, at most as many as [`Step::Data`] reported.
     pub(super) fn take<'a>(&mut self, n: usize, input: &mut &'a mut [u8]) -> &'a [u8] {
         if let State::Body(body) = &mut self.state {
             body.consume(n);
@@ -156,7 +155,7 @@ impl Exchange {
         input::take(input, n)
     }
 
-    /// Whether the end of the connection ended an answer.
+    /// Returns whether the end of the connection ended a response.
     pub(super) fn eof(&mut self) -> Result<bool, Failure> {
         self.keep_alive = false;
         match &mut self.state {

@@ -1,16 +1,16 @@
-//! Which answers a conversation goes on with, and whose fault the others are.
+//! Decides which responses a conversation accepts, and classifies the others by fault.
 
 use super::Event;
 use super::config::{Config, Transport};
 use crate::Failure;
 use crate::http1::ResponseHead;
 
-/// Accepts the head of an answer over HTTP, or says why not.
+/// Accepts the head of an HTTP response or returns the failure.
 pub(super) fn accept<'a>(config: &Config, head: &ResponseHead<'a>) -> Result<Event<'a>, Failure> {
     let polls = matches!(config.transport, Transport::Poll | Transport::LongPoll);
     match head.status {
         304 if polls => {}
-        // A server's way to say that nothing came in time.
+        // Some servers report an elapsed hold with this status.
         408 if config.transport == Transport::LongPoll => {}
         200..300 => {}
         status => return Err(refusal(status)),
@@ -21,17 +21,17 @@ pub(super) fn accept<'a>(config: &Config, head: &ResponseHead<'a>) -> Result<Eve
     Ok(opened(config, head))
 }
 
-/// The event for a head that was accepted.
+/// Returns the event for an accepted head.
 pub(super) fn opened<'a>(config: &Config, head: &ResponseHead<'a>) -> Event<'a> {
     Event::Opened { status: head.status, acknowledged: head.headers.text(config.ack_header) }
 }
 
-/// Why a status is no success.
+/// Returns the failure for a status that is not accepted.
 pub(super) fn refusal(status: u16) -> Failure {
     match status {
         300..400 => Failure::Redirect(status),
         401 | 407 => Failure::Auth(status),
         400.. => Failure::Status(status),
-        _ => Failure::Handshake("a status that means nothing here"),
+        _ => Failure::Handshake("an unexpected status"),
     }
 }

@@ -1,4 +1,4 @@
-//! What a polling session keeps from answer to answer: cursor, ETag, cookies.
+//! State that a polling session keeps between responses: cursor, ETag, cookies.
 
 use super::config::{Config, CursorSource};
 use crate::Failure;
@@ -7,10 +7,10 @@ use crate::http1::{Headers, write};
 /// Longest cursor, and longest ETag, in bytes.
 pub const CURSOR_MAX: usize = 1024;
 
-/// Most bytes of cookies a client sends; what would go beyond is not kept.
+/// The most bytes of cookies that a client sends. Further cookies are not kept.
 const COOKIES_MAX: usize = 4 * 1024;
 
-/// Boxed by its owner, and only once there is something to keep.
+/// Its owner boxes it, and only once there is something to keep.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) cursor: String,
@@ -20,7 +20,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Takes what the head of an answer says. Gives whether the cursor moved.
+    /// Reads the head of a response. Returns whether the cursor moved.
     pub(super) fn learn(
         memory: &mut Option<Box<Memory>>,
         config: &Config,
@@ -50,14 +50,14 @@ impl Memory {
         }
     }
 
-    /// Keeps a cursor. Gives whether it differs from the one before.
+    /// Stores a cursor. Returns whether it differs from the previous one.
     pub(super) fn advance(memory: &mut Option<Box<Memory>>, cursor: &[u8]) -> Result<bool, Failure> {
         if cursor.len() > CURSOR_MAX {
             return Err(Failure::Cursor("longer than 1 KiB"));
         }
-        // It goes into the next request, and JSON can spell a line end.
+        // It is part of the next request, and JSON can encode a line end.
         if cursor.iter().any(u8::is_ascii_control) {
-            return Err(Failure::Cursor("a control character in it"));
+            return Err(Failure::Cursor("it contains a control character"));
         }
         let cursor = std::str::from_utf8(cursor).map_err(|_| Failure::Cursor("not UTF-8"))?;
         let kept = &mut memory.get_or_insert_default().cursor;
@@ -69,7 +69,7 @@ impl Memory {
         Ok(true)
     }
 
-    /// Appends the header fields that what was kept calls for.
+    /// Appends the header fields for the stored state.
     pub(super) fn write_headers(&self, config: &Config, out: &mut Vec<u8>) {
         if config.conditional && !self.etag.is_empty() {
             write::header(out, "If-None-Match", &self.etag);
@@ -80,8 +80,8 @@ impl Memory {
     }
 }
 
-/// Name and value; attributes are left out, because a session talks to one host for its life.
-/// `Max-Age=0` (RFC 6265 5.2.2) gives an empty value, which deletes.
+/// Returns name and value. Attributes are ignored, because a session uses one host only. `Max-Age=0` (RFC
+/// 6265 5.2.2) returns an empty value, which deletes the cookie.
 fn parse_cookie(set_cookie: &[u8]) -> Option<(&str, &str)> {
     let mut parts = std::str::from_utf8(set_cookie).ok()?.split(';').map(str::trim);
     let (name, value) = parts.next()?.split_once('=')?;
@@ -89,7 +89,7 @@ fn parse_cookie(set_cookie: &[u8]) -> Option<(&str, &str)> {
     Some((name.trim(), if deleted { "" } else { value.trim() }))
 }
 
-/// Replaces a cookie. The one thing here that allocates; servers set cookies once a session.
+/// Replaces a cookie. Nothing else here allocates; servers set cookies once a session.
 fn set_cookie(cookies: &mut String, name: &str, value: &str) {
     let others = cookies
         .split("; ")

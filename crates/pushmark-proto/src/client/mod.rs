@@ -1,7 +1,7 @@
-//! Client conversations: one a transport, a closed set behind [`Client`].
+//! Client conversations: one for each transport, as a closed set behind [`Client`].
 //!
-//! A `Client` is a session. It outlives its connections, and keeps between them what the
-//! transport lets it resume with: cursor, last event id, ETag, cookies.
+//! A `Client` is a session. It outlives its connections and keeps the state that the transport resumes with:
+//! cursor, last event id, ETag, cookies.
 
 mod answers;
 pub mod bayeux;
@@ -29,8 +29,8 @@ use crate::Failure;
 use exchange::Step;
 use memory::Memory;
 
-/// One client of an arm. Small and without a buffer: a crowd of 100,000 costs as many times
-/// its size, and what few clients need is boxed.
+/// One client of an arm. It is small and has no buffer, because a crowd of 100,000 costs 100,000 times its
+/// size. Parts that few clients need are boxed.
 #[derive(Debug)]
 pub struct Client {
     exchange: Exchange,
@@ -48,7 +48,7 @@ enum Conversation {
     BayeuxWebSocket(Box<bayeux::WebSocket>),
 }
 
-/// What the parts of a client share while they handle input.
+/// The parts of a client that are shared while it handles input.
 struct Context<'c> {
     config: &'c Config,
     exchange: &'c mut Exchange,
@@ -56,7 +56,7 @@ struct Context<'c> {
 }
 
 impl Client {
-    /// A session that has said nothing yet. The seed decides WebSocket keys and masks.
+    /// A new session. The seed determines WebSocket keys and masks.
     pub fn new(config: &Config, seed: u64) -> Client {
         let conversation = match config.transport {
             Transport::Poll | Transport::LongPoll => Conversation::Polling(Default::default()),
@@ -73,13 +73,13 @@ impl Client {
 
     /// Appends the next request, or the handshake, for a fresh or reusable connection.
     ///
-    /// Adds `Host`, `Accept-Encoding: identity` and what the transport and the session need:
-    /// `Accept`, `Cache-Control`, `Last-Event-ID`, `If-None-Match`, `Cookie`, the upgrade.
+    /// Adds `Host`, `Accept-Encoding: identity` and the fields of the transport and the session: `Accept`,
+    /// `Cache-Control`, `Last-Event-ID`, `If-None-Match`, `Cookie`, the upgrade.
     pub fn write_request(&mut self, config: &Config, request: &Request<'_>, out: &mut Vec<u8>) {
         self.write_lane(config, Lane::Connect, request, out);
     }
 
-    /// As [`Client::write_request`], on one of the connections that a Bayeux client may have.
+    /// Like [`Client::write_request`], on one of the connections of a Bayeux client.
     pub fn write_lane(&mut self, config: &Config, lane: Lane, request: &Request<'_>, out: &mut Vec<u8>) {
         let Client { exchange, memory, conversation } = self;
         match conversation {
@@ -92,7 +92,7 @@ impl Client {
             _ => {}
         }
         exchange.begin();
-        // An upgrade has no body: what Bayeux is given there is for later.
+        // An upgrade has no body. A body given by a Bayeux caller is for later.
         let bare = Request { method: "GET", body: &[], ..*request };
         let upgrades = matches!(conversation, Conversation::BayeuxWebSocket(_));
         let request = if upgrades { &bare } else { request };
@@ -111,8 +111,8 @@ impl Client {
         request.write_end(out);
     }
 
-    /// Takes the next event out of `input`. To be called until `None`; what is left in `input`
-    /// must then be given again, in front of the next bytes.
+    /// Takes the next event out of `input`. Call it until `None`. Then pass the rest of `input` again, in
+    /// front of the next bytes.
     pub fn handle_input<'a>(
         &mut self,
         config: &Config,
@@ -122,7 +122,7 @@ impl Client {
         self.handle_lane(config, Lane::Connect, input, out)
     }
 
-    /// As [`Client::handle_input`], from one of the connections that a Bayeux client may have.
+    /// Like [`Client::handle_input`], from one of the connections of a Bayeux client.
     pub fn handle_lane<'a>(
         &mut self,
         config: &Config,
@@ -146,13 +146,13 @@ impl Client {
         event
     }
 
-    /// The peer closed its side. To be called until `None`, once all input is handled: a body
-    /// that runs until close ends here, anything else that was going on is [`Failure::ClosedEarly`].
+    /// Handles the peer's end. Call it until `None`, once all input is handled. A body that runs until close
+    /// ends here; any other unfinished response is [`Failure::ClosedEarly`].
     pub fn handle_eof(&mut self, config: &Config) -> Result<Option<Event<'static>>, Failure> {
         self.handle_lane_eof(config, Lane::Connect)
     }
 
-    /// As [`Client::handle_eof`], of one of the connections that a Bayeux client may have.
+    /// Like [`Client::handle_eof`], for one of the connections of a Bayeux client.
     pub fn handle_lane_eof(
         &mut self,
         config: &Config,
@@ -170,8 +170,8 @@ impl Client {
         }
     }
 
-    /// Bayeux: whether there is something to write on this lane now. Over other transports the
-    /// driver knows when to ask.
+    /// Bayeux: returns whether there is something to write on this lane now. Over other transports the driver
+    /// knows when to send a request.
     pub fn wants(&self, lane: Lane) -> bool {
         match &self.conversation {
             Conversation::Bayeux(bayeux) => bayeux.wants(&self.exchange, lane),
@@ -180,8 +180,8 @@ impl Client {
         }
     }
 
-    /// Bayeux: whether what is wanted on this lane is (also) the subscription, so that the
-    /// request's body must hold the channels.
+    /// Bayeux: returns whether the pending request on this lane includes the subscription, so that its body
+    /// must contain the channels.
     pub fn will_subscribe(&self, lane: Lane) -> bool {
         match &self.conversation {
             Conversation::Bayeux(bayeux) => bayeux.will_subscribe(&self.exchange, lane),
@@ -190,7 +190,7 @@ impl Client {
         }
     }
 
-    /// Whether this lane's connection may carry what is wanted; else it takes a new one.
+    /// Returns whether this lane's connection may carry the pending request. Otherwise it needs a new one.
     pub fn lane_reusable(&self, lane: Lane) -> bool {
         match &self.conversation {
             Conversation::Bayeux(bayeux) => bayeux.reusable(&self.exchange, lane),
@@ -199,8 +199,8 @@ impl Client {
         }
     }
 
-    /// The connection of one lane is gone. Between two requests of a Bayeux session that means
-    /// nothing; [`Client::connection_lost`] makes it find out whether the server still knows it.
+    /// Handles the loss of one lane's connection. Between two requests this does not affect a Bayeux session.
+    /// After [`Client::connection_lost`] the session checks whether the server still knows it.
     pub fn lane_lost(&mut self, lane: Lane) {
         match (&mut self.conversation, lane) {
             (Conversation::Bayeux(bayeux), Lane::Command) => bayeux.lane_lost(Lane::Command),
@@ -213,7 +213,7 @@ impl Client {
         }
     }
 
-    /// What a Bayeux client remembers and is told; `None` over other transports.
+    /// Returns the session of a Bayeux client, or `None` over other transports.
     pub fn bayeux(&self) -> Option<&bayeux::Session> {
         match &self.conversation {
             Conversation::Bayeux(bayeux) => Some(&bayeux.session),
@@ -222,7 +222,7 @@ impl Client {
         }
     }
 
-    /// As [`Client::bayeux`], to publish, to end the session, to take what was counted.
+    /// Like [`Client::bayeux`], to publish, to end the session and to take the counts.
     pub fn bayeux_mut(&mut self) -> Option<&mut bayeux::Session> {
         match &mut self.conversation {
             Conversation::Bayeux(bayeux) => Some(&mut bayeux.session),
@@ -231,15 +231,15 @@ impl Client {
         }
     }
 
-    /// Whether the connection may carry another request: the answer is complete and the server
-    /// keeps it alive. Where the scenario says `Connection: close`, the caller closes all the same.
+    /// Returns whether the connection may carry another request: the response is complete and the server
+    /// keeps the connection alive. If the scenario sets `Connection: close`, the caller closes it anyway.
     pub fn reusable(&self) -> bool {
         let frames =
             matches!(self.conversation, Conversation::WebSocket(_) | Conversation::BayeuxWebSocket(_));
         !frames && self.exchange.reusable()
     }
 
-    /// The connection is gone: framing starts afresh, what the session resumes with is kept.
+    /// Handles the loss of the connection: framing is reset, and the state for resuming is kept.
     pub fn connection_lost(&mut self) {
         self.exchange = Exchange::default();
         match &mut self.conversation {
@@ -252,12 +252,12 @@ impl Client {
         }
     }
 
-    /// The cursor of the last long-poll answer, for `{cursor}`; empty before the first.
+    /// Returns the cursor of the last long-poll response, for `{cursor}`; empty before the first.
     pub fn cursor(&self) -> &str {
         self.memory.as_ref().map_or("", |memory| &memory.cursor)
     }
 
-    /// The id of the last whole event of an event stream; empty before the first.
+    /// Returns the id of the last complete event of an event stream; empty before the first.
     pub fn last_event_id(&self) -> &str {
         match &self.conversation {
             Conversation::Sse(sse) => sse.last_event_id(),
@@ -265,8 +265,8 @@ impl Client {
         }
     }
 
-    /// WebSocket: appends one text message, masked with a fresh key. Gives whether it did: not
-    /// before [`Event::Opened`], not after a Close, and not on other transports.
+    /// WebSocket: appends one text message, masked with a fresh key. Returns `false` before
+    /// [`Event::Opened`], after a Close and on other transports.
     pub fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         match &mut self.conversation {
             Conversation::WebSocket(websocket) => websocket.write_text(payload, out),
@@ -274,8 +274,8 @@ impl Client {
         }
     }
 
-    /// WebSocket: appends a ping, its payload cut to 125 bytes; [`Event::Pong`] tells of its
-    /// answer. Gives whether it did, as [`Client::write_text`].
+    /// WebSocket: appends a ping with its payload cut to 125 bytes. Its answer causes [`Event::Pong`].
+    /// Returns whether it did, as [`Client::write_text`] does.
     pub fn write_ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         match &mut self.conversation {
             Conversation::WebSocket(websocket) => websocket.write_ping(payload, out),
@@ -284,8 +284,8 @@ impl Client {
         }
     }
 
-    /// WebSocket: appends a Close frame, once; [`Event::Closed`] tells of its answer.
-    /// Other transports: nothing, they end with their connection.
+    /// WebSocket: appends a Close frame, once. Its answer causes [`Event::Closed`]. Other transports end with
+    /// their connection, so this does nothing.
     pub fn write_close(&mut self, code: u16, out: &mut Vec<u8>) {
         match &mut self.conversation {
             Conversation::WebSocket(websocket) => websocket.write_close(code, out),

@@ -1,6 +1,6 @@
-//! Poll and long poll: request, answer, request. The body of an answer is one message.
+//! Poll and long poll: request, response, request. The body of a response is one message.
 //!
-//! The two differ in when the driver asks, and in that a held request may end in 408.
+//! The two differ in when the driver sends a request, and in that a held request may end in 408.
 
 use super::config::{Config, CursorSource, Transport};
 use super::memory::Memory;
@@ -11,17 +11,17 @@ use crate::json_pointer::Scan;
 /// The conversation over one connection.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
-    /// Bytes of the message so far.
+    /// Bytes of the body so far, whether it is a message or not.
     message_len: u64,
     ending: Ending,
-    /// The body is a message: 2xx. What a 408 says is not.
+    /// Whether the body is a message: for 2xx. The body of a 408 is not.
     told: bool,
     cursor_advanced: bool,
-    /// Finds the cursor in the body as it passes; kept from answer to answer.
+    /// Finds the cursor in the body as it passes; reused for later responses.
     scan: Option<Box<Scan>>,
 }
 
-/// An answer's end is told in up to two events.
+/// The end of a response consists of up to two events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ending {
     #[default]
@@ -33,7 +33,7 @@ enum Ending {
 impl Polling {
     pub(super) fn begin(&mut self, config: &Config, request: &Request<'_>, out: &mut Vec<u8>) {
         request.write_default(out, "Accept", "*/*");
-        // A poll may be answered by a cache that revalidates; a held one must reach the server.
+        // A cache that revalidates may answer a poll. A held poll must reach the server.
         if config.transport == Transport::LongPoll {
             request.write_default(out, "Cache-Control", "no-cache");
         }
@@ -67,8 +67,8 @@ impl Polling {
                 }
                 Step::Data(n) => {
                     let data = exchange.take(n, input);
+                    self.data(config, data)?;
                     if self.told {
-                        self.data(config, data)?;
                         return Ok(Some(Event::Data(data)));
                     }
                 }
@@ -91,7 +91,7 @@ impl Polling {
         if self.message_len > config.message_max {
             return Err(Failure::MessageTooLarge);
         }
-        if let CursorSource::Json(pointer) = &config.cursor {
+        if let (true, CursorSource::Json(pointer)) = (self.told, &config.cursor) {
             self.scan.get_or_insert_default().look(pointer, data);
         }
         Ok(())
@@ -104,7 +104,7 @@ impl Polling {
             }
             scan.restart();
         }
-        self.ending = if self.message_len > 0 { Ending::Message } else { Ending::Answer };
+        self.ending = if self.told && self.message_len > 0 { Ending::Message } else { Ending::Answer };
         Ok(())
     }
 

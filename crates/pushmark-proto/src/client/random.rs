@@ -1,7 +1,7 @@
-//! Keys and masks: unpredictable is what RFC 6455 10.3 wants of browsers; an instrument wants
-//! them reproducible, so they come from the run's seed.
+//! Keys and masks. RFC 6455 10.3 requires unpredictable ones from browsers. A measuring tool needs
+//! reproducible ones, so they are derived from the run's seed.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): eight bytes of state, good enough to look random.
+/// SplitMix64 (Steele, Lea, Flood 2014): eight bytes of state and sufficiently random output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SplitMix64(pub(super) u64);
 

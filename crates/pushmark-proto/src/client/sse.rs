@@ -1,4 +1,4 @@
-//! Server-sent events: one endless answer of events, resumed by `Last-Event-ID`.
+//! Server-sent events: one endless response with events, resumed by `Last-Event-ID`.
 
 use super::ready::Ready;
 use super::{Context, Event, Request, Step, judge};
@@ -55,7 +55,7 @@ impl Sse {
                     return Ok(Some(opened));
                 }
                 Step::Data(available) => available,
-                Step::End => return Ok(Some(Event::Closed { code: None })),
+                Step::End => return Ok(Some(Event::Closed { code: None, reason: "" })),
                 Step::More => return Ok(None),
             };
             let (taken, line) = self.decoder.step(&input[..available])?;
@@ -64,20 +64,24 @@ impl Sse {
                 Line::Framing => {}
                 Line::Data => return self.data(config.message_max, ready, bytes).map(Some),
                 Line::Joint => return self.data(config.message_max, ready, b"\n").map(Some),
-                Line::Name => self.ready.look(ready, bytes),
+                // The ready text may be an event's name or a comment such as `: connected`.
+                Line::Name | Line::Remark => self.ready.look(ready, bytes),
                 Line::MessageEnd => {
                     self.message_len = 0;
                     self.ready.message_ends();
                     return Ok(Some(Event::MessageEnd));
                 }
-                Line::Comment => return Ok(Some(Event::Comment)),
+                Line::Comment => {
+                    self.ready.message_ends();
+                    return Ok(Some(Event::Comment));
+                }
                 Line::Retry(ms) => return Ok(Some(Event::Retry(ms))),
             }
         }
     }
 
     pub(super) fn handle_eof(&mut self, context: Context<'_>) -> Result<Option<Event<'static>>, Failure> {
-        Ok(context.exchange.eof()?.then_some(Event::Closed { code: None }))
+        Ok(context.exchange.eof()?.then_some(Event::Closed { code: None, reason: "" }))
     }
 
     fn data<'a>(
@@ -95,7 +99,7 @@ impl Sse {
     }
 }
 
-/// WHATWG HTML 9.2.2: 200 must be `text/event-stream`; 204 tells the client to stay away.
+/// WHATWG HTML 9.2.2: 200 must be `text/event-stream`; 204 tells the client not to reconnect.
 fn check_content_type(head: &ResponseHead<'_>) -> Result<(), Failure> {
     let essence = head.headers.text("content-type").and_then(|value| value.split(';').next());
     match head.status {

@@ -1,5 +1,5 @@
-//! HTTP streaming ("comet"): one endless answer. The stream has no messages of its own; the
-//! driver finds stamps in its bytes.
+//! HTTP streaming ("comet"): one endless response. The stream has no messages; the driver finds stamps in its
+//! bytes.
 
 use super::ready::Ready;
 use super::{Context, Event, Request, Step, judge};
@@ -38,12 +38,12 @@ impl Stream {
                 self.ready.look(config.ready.as_deref(), data);
                 Some(Event::Data(data))
             }
-            Step::End => Some(Event::Closed { code: None }),
+            Step::End => Some(Event::Closed { code: None, reason: "" }),
             Step::More => None,
         })
     }
 
     pub(super) fn handle_eof(&mut self, context: Context<'_>) -> Result<Option<Event<'static>>, Failure> {
-        Ok(context.exchange.eof()?.then_some(Event::Closed { code: None }))
+        Ok(context.exchange.eof()?.then_some(Event::Closed { code: None, reason: "" }))
     }
 }

@@ -1,4 +1,4 @@
-//! WebSocket: the upgrade, then messages both ways until both have said Close.
+//! WebSocket: the upgrade, then messages both ways until both sides have sent Close.
 
 use super::answers::Answers;
 use super::config::Config;
@@ -8,6 +8,10 @@ use super::{Context, Event, Step, judge};
 use crate::Failure;
 use crate::websocket::frame::CONTROL_MAX;
 use crate::websocket::{Decoder, Event as Frame, Opcode, Role, encode, handshake};
+
+/// Pongs are collected up to this number of bytes. Of several pings in a row only the last is answered, which
+/// RFC 6455 5.5.3 allows.
+const PONGS_MAX: usize = 16 << 10;
 
 /// The conversation over one connection.
 #[derive(Debug)]
@@ -21,12 +25,12 @@ pub(super) struct WebSocket {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The upgrade is asked for; the key is drawn again from where the generator stood.
+    /// The upgrade was requested. The key is generated again from this generator state.
     Handshake {
         random: u64,
     },
     Open,
-    /// Our Close is sent, the peer's not yet here.
+    /// Our Close was sent, and the peer's has not arrived.
     Closing,
     Closed,
 }
@@ -62,7 +66,7 @@ impl WebSocket {
         self.handle_part(context, input, out, |bytes| bytes.len())
     }
 
-    /// As [`WebSocket::handle_input`]; `part` says how much of the payload the event holds.
+    /// Like [`WebSocket::handle_input`]. `part` decides how much of the payload the event contains.
     pub(super) fn handle_part<'a>(
         &mut self,
         context: Context<'_>,
@@ -83,7 +87,7 @@ impl WebSocket {
         }
     }
 
-    /// RFC 6455 7.1.7: say why before the connection is closed.
+    /// RFC 6455 7.1.7: send the reason before the connection is closed.
     pub(super) fn fail(&mut self, failure: Failure, out: &mut Vec<u8>) -> Failure {
         self.write_close(failure.close_code().unwrap_or(1002), out);
         self.phase = Phase::Closed;
@@ -103,7 +107,7 @@ impl WebSocket {
         self.write(Opcode::Text, payload, out)
     }
 
-    /// A text message that is written in place. Gives whether it was.
+    /// Appends a text message that `write` writes in place. Returns whether it did.
     pub(super) fn write_text_with(&mut self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let open = self.is_open();
         if open {
@@ -112,12 +116,12 @@ impl WebSocket {
         open
     }
 
-    /// The handshake is done, and neither side has said Close.
+    /// Returns whether the handshake is done and neither side has sent Close.
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open
     }
 
-    /// No handshake was asked for on this connection, or it has ended.
+    /// Returns whether no handshake was requested on this connection, or it has ended.
     pub(super) fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
@@ -157,6 +161,8 @@ impl WebSocket {
         out: &mut Vec<u8>,
         mut part: impl FnMut(&[u8]) -> usize,
     ) -> Result<Option<Event<'a>>, Failure> {
+        // The position of the last pong in `out`.
+        let mut pong = 0..0;
         while let Some(frame) = self.decoder.next_part(input, &mut part)? {
             match frame {
                 Frame::Data(data) => {
@@ -167,20 +173,28 @@ impl WebSocket {
                 Frame::MessageEnd { text } => {
                     self.ready.message_ends();
                     return Ok(Some(match self.answers.message_ends(&config.answers) {
-                        Some(answer) if text => {
-                            self.write_text(answer, out);
-                            Event::Heartbeat
-                        }
+                        Some(n) if text => match &config.answers[n].1 {
+                            Some(answer) => {
+                                self.write_text(answer, out);
+                                Event::Heartbeat
+                            }
+                            None => Event::Asked(n as u8),
+                        },
                         _ => Event::MessageEnd,
                     }));
                 }
                 Frame::Ping(payload) => {
+                    if out.len() >= PONGS_MAX && pong.end == out.len() {
+                        out.truncate(pong.start);
+                    }
+                    pong.start = out.len();
                     self.write(Opcode::Pong, payload, out);
+                    pong.end = out.len();
                 }
                 Frame::Pong(_) => return Ok(Some(Event::Pong)),
-                Frame::Close { code, .. } => {
+                Frame::Close { code, reason } => {
                     self.echo_close(code, out);
-                    return Ok(Some(Event::Closed { code }));
+                    return Ok(Some(Event::Closed { code, reason }));
                 }
             }
         }

@@ -1,27 +1,27 @@
-//! Bayeux: bodies as both roles read them, and what a session makes of them.
+//! Bayeux: bodies as both roles read them, and their effect on a session.
 
 use super::machines::upgrade_answer;
 use super::transcript::{Pull, Transcript};
 use crate::bayeux::{ConnectionType, Message, Value, messages};
-use crate::client::bayeux::{Look, Part, Reader};
+use crate::client::bayeux::{Part, Reader, ReplyFields};
 use crate::client::{Bayeux, Client, Config, Event, Lane, Request, Transport};
 use crate::http1::write;
 use crate::websocket::{Opcode, encode};
 
-/// What a session has heard when a machine begins.
+/// The replies that a session has received when a machine begins.
 const SO_FAR: [&str; 3] = [
     r#"[{"channel":"/meta/handshake","successful":true,"clientId":"k","ext":{"ack":true}}]"#,
     r#"[{"channel":"/meta/connect","successful":true,"ext":{"ack":0}}]"#,
     r#"[{"channel":"/meta/subscribe","successful":true}]"#,
 ];
 
-/// A configuration with everything asked for.
+/// A configuration with every option on.
 pub fn config(transport: Transport) -> Config {
     let bayeux = Bayeux { acknowledge: true, time_sync: true, subscribe_each: false };
     Config { bayeux, message_max: 4096, ..Config::new(transport) }
 }
 
-/// One body or text as the server's answer.
+/// Returns one body or text as the server's response.
 pub fn answer(transport: Transport, body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     if transport == Transport::Bayeux {
@@ -40,8 +40,8 @@ fn ask(client: &mut Client, config: &Config, out: &mut Vec<u8>) {
     client.write_request(config, &request, out);
 }
 
-/// A client that has heard the first `heard` of handshake, connect and subscription, and has
-/// asked what comes next.
+/// Returns a client that has received the first `heard` replies of handshake, connect and subscription and
+/// has sent its next request.
 pub fn begun(config: &Config, heard: usize) -> Client {
     let mut client = Client::new(config, 1);
     let mut out = Vec::new();
@@ -62,8 +62,8 @@ pub fn begun(config: &Config, heard: usize) -> Client {
     client
 }
 
-/// Such a client and all that its server says from then on. Over HTTP bytes after a complete
-/// answer answer what the client asks next.
+/// Such a client, fed with the server's further bytes. Over HTTP, bytes after a complete response answer the
+/// client's next request.
 pub fn session(config: &Config, heard: usize) -> impl Pull {
     let mut client = begun(config, heard);
     let mut out = Vec::new();
@@ -71,7 +71,7 @@ pub fn session(config: &Config, heard: usize) -> impl Pull {
     move |input, transcript| {
         let event = match input {
             Some(input) => {
-                // The end of the connection would find a request written sooner unanswered.
+                // If the request were written earlier, the end of the connection would find it unanswered.
                 if answered && !input.is_empty() && client.reusable() {
                     answered = false;
                     ask(&mut client, config, &mut out);
@@ -93,10 +93,11 @@ pub fn session(config: &Config, heard: usize) -> impl Pull {
     }
 }
 
-/// The payloads of one body, as a client hears them.
+/// The payloads of one body, as a client receives them.
 fn payloads() -> impl Pull {
     let mut reader = Reader::default();
-    let look = Look { connection_type: ConnectionType::LongPolling, data_max: u64::MAX, client_id: true };
+    let look =
+        ReplyFields { connection_type: ConnectionType::LongPolling, data_max: u64::MAX, client_id: true };
     let mut ended = false;
     move |input, transcript: &mut Transcript| {
         let Some(input) = input else {
@@ -120,8 +121,8 @@ fn payloads() -> impl Pull {
     }
 }
 
-/// A body through both readers. What the strict one takes, the one that reads as bytes pass takes
-/// too, and hears the same payloads in the same messages.
+/// Feeds a body to both readers. The streaming reader must accept every body that the strict one accepts,
+/// with the same payloads in the same messages.
 pub fn body(bytes: &[u8]) {
     let heard = super::agree(bytes, payloads);
     let Ok(messages) = messages(bytes) else { return };
@@ -131,8 +132,8 @@ pub fn body(bytes: &[u8]) {
         values.iter().filter_map(|&v| Message::read(v)).collect::<Vec<_>>()
     );
     let odd = |value: &Value<'_>| value.members().filter(|(key, _)| key == "data").count() > 1;
-    // A key may be written with escapes, or twice: the strict one resolves that, the other hears
-    // what passes. A field may be longer than a client keeps.
+    // A key may contain escapes or be repeated. The strict reader resolves that; the streaming reader does
+    // not. A field may be longer than a client keeps.
     if bytes.contains(&b'\\') || values.iter().any(odd) || bytes.len() > 1024 {
         return;
     }
@@ -146,7 +147,7 @@ pub fn body(bytes: &[u8]) {
     assert_eq!(heard.lines(), want.lines());
 }
 
-/// The first byte picks transport, stage, and whether the rest is what comes or a body in it.
+/// The first byte selects the transport, the stage, and whether the rest is raw input or a body.
 pub fn conversation(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let transport = if first & 1 == 0 { Transport::Bayeux } else { Transport::BayeuxWebSocket };

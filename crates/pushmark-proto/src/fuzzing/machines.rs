@@ -1,4 +1,4 @@
-//! Each machine as a closure that tells a [`Transcript`] what it says.
+//! Each machine as a closure that reports its output to a [`Transcript`].
 
 use super::transcript::{Pull, Transcript};
 use crate::client::{Client, Config, CursorSource, Event, Exchange, ExchangeEvent, Request, Transport};
@@ -27,7 +27,7 @@ pub fn request() -> impl Pull {
     }
 }
 
-/// One answer with its body, until its end or that of the connection.
+/// One response with its body, until its end or the end of the connection.
 pub fn response() -> impl Pull {
     let mut exchange = Exchange::default();
     exchange.write_request(&Request::get("/", "host"), &mut Vec::new());
@@ -70,7 +70,7 @@ fn told_body(event: Option<BodyEvent<'_>>, transcript: &mut Transcript) -> Resul
     Ok(true)
 }
 
-/// One event stream; at its end the id that would be sent to resume it.
+/// One event stream. At its end it reports the id that would resume it.
 pub fn sse() -> impl Pull {
     let mut decoder = sse::Decoder::default();
     let mut ended = false;
@@ -95,7 +95,7 @@ pub fn sse() -> impl Pull {
     }
 }
 
-/// The frames that one role receives, messages of at most 1 MiB.
+/// The frames that one role receives, with messages of at most 1 MiB.
 pub fn websocket(role: Role) -> impl Pull {
     let mut decoder = websocket::Decoder::new(role, 1 << 20);
     move |input, transcript| {
@@ -126,7 +126,7 @@ pub fn busy_config(transport: Transport) -> Config {
             _ => CursorSource::Header("cursor".into()),
         },
         ready: Some(b"aab".to_vec()),
-        answers: vec![(b"2".to_vec(), b"3".to_vec()), (b"ping".to_vec(), b"pong".to_vec())],
+        answers: vec![(b"2".to_vec(), Some(b"3".to_vec())), (b"ping".to_vec(), None)],
         conditional: true,
         cookies: true,
         message_max: 4096,
@@ -134,8 +134,8 @@ pub fn busy_config(transport: Transport) -> Config {
     }
 }
 
-/// A conversation from its first request to the end of its connection. Bytes after a
-/// complete answer to a poll answer a next request; a WebSocket is past its handshake.
+/// A conversation from its first request to the end of its connection. Bytes after a complete response to a
+/// poll answer the next request. A WebSocket is past its handshake.
 pub fn client(config: &Config) -> impl Pull {
     let mut client = Client::new(config, 1);
     let request = Request::get("/", "host");
@@ -151,7 +151,7 @@ pub fn client(config: &Config) -> impl Pull {
     move |input, transcript| {
         let event = match input {
             Some(input) => {
-                // The end of the connection would find a request written sooner unanswered.
+                // If the request were written earlier, the end of the connection would find it unanswered.
                 if answered && !input.is_empty() && client.reusable() {
                     answered = false;
                     client.write_request(config, &request, &mut out);
@@ -173,7 +173,7 @@ pub fn client(config: &Config) -> impl Pull {
     }
 }
 
-/// The 101 to a handshake just written.
+/// Returns the 101 response to a handshake request.
 pub(super) fn upgrade_answer(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     let (head, _) = RequestHead::parse(request).ok().flatten().expect("we wrote a whole head");

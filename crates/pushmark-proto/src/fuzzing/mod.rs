@@ -1,7 +1,7 @@
-//! Entry points for fuzz targets and tests; no part of the API.
+//! Entry points for fuzz targets and tests; not part of the API.
 //!
-//! Each feeds a machine the way the driver does, whole and in pieces, and panics where the
-//! pieces change what it says or where it leaves more than it stated.
+//! Each feeds a machine as the driver does, whole and in pieces. It panics if the pieces change the output,
+//! or if the machine leaves more input than its documented bound.
 
 pub mod bayeux;
 pub mod machines;
@@ -11,10 +11,10 @@ pub use transcript::{Pull, Transcript, replay};
 
 use crate::client::Transport;
 
-/// A fuzz target's name and what it runs.
+/// A fuzz target's name and its function.
 pub type Entry = (&'static str, fn(&[u8]));
 
-/// Every target that has a corpus here.
+/// Every target that has a corpus.
 pub const ENTRIES: [Entry; 9] = [
     ("http1_request", http1_request),
     ("http1_response", http1_response),
@@ -32,7 +32,7 @@ pub fn http1_request(bytes: &[u8]) {
     agree(bytes, machines::request);
 }
 
-/// An answer and its body, as a publisher reads them.
+/// A response and its body, as a publisher reads them.
 pub fn http1_response(bytes: &[u8]) {
     agree(bytes, machines::response);
 }
@@ -57,7 +57,7 @@ pub fn websocket_server(bytes: &[u8]) {
     agree(bytes, || machines::websocket(crate::websocket::Role::Server));
 }
 
-/// A client conversation: the first byte picks its transport, the rest is what its server says.
+/// A client conversation: the first byte selects its transport, the rest is the server's output.
 pub fn conversation(bytes: &[u8]) {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let transports =
@@ -67,12 +67,13 @@ pub fn conversation(bytes: &[u8]) {
     agree(bytes, || machines::client(&config));
 }
 
-/// Runs a fresh machine whole, byte by byte and in a few uneven pieces; gives what all said.
+/// Runs a fresh machine with the whole input, byte by byte and in a few uneven pieces. Returns the output,
+/// which is the same for all.
 pub fn agree<P: Pull>(bytes: &[u8], machine: impl Fn() -> P) -> Transcript {
     let whole = replay([bytes], machine());
     for piece_len in [1, 2, 3, 7, 13] {
         let pieces = replay(bytes.chunks(piece_len), machine());
-        assert_eq!(whole, pieces, "pieces of {piece_len} changed what was heard");
+        assert_eq!(whole, pieces, "pieces of {piece_len} changed the events");
     }
     whole
 }

@@ -1,33 +1,33 @@
-//! What a machine said, in a form that does not depend on how its input was cut.
+//! The output of a machine, in a form that does not depend on how its input was split.
 
 use crate::Failure;
 use crate::http1::HEAD_MAX;
 
-/// Everything a machine said, and how it ended.
+/// The output of a machine, and how it ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     said: Vec<Said>,
     /// The kind of failure that ended it.
     pub failure: Option<&'static str>,
-    /// What it left of its input. Empty after a failure.
+    /// The input that was left. Empty after a failure.
     pub left: Vec<u8>,
-    /// What it wanted written.
+    /// The bytes to be written.
     pub out: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
-    /// Pieces of the same sort run together.
+    /// Adjacent pieces of the same kind are joined.
     Bytes(&'static str, Vec<u8>),
     Mark(String),
 }
 
 impl Transcript {
-    /// Notes a piece of content.
+    /// Records a piece of content.
     pub fn bytes(&mut self, sort: &'static str, bytes: &[u8]) {
-        assert!(!bytes.is_empty(), "an empty piece was told");
-        // The ready text is told after the piece that completes it, and a piece may go on beyond
-        // it; so of the place of `ready` only the message counts.
+        assert!(!bytes.is_empty(), "an empty piece was reported");
+        // The ready text is reported after the piece that completes it, and that piece may continue beyond
+        // it. So the position of `ready` is compared by message only.
         let run = match &mut self.said[..] {
             [.., Said::Bytes(last, all), Said::Mark(what)] if *last == sort && what == "ready" => Some(all),
             [.., Said::Bytes(last, all)] if *last == sort => Some(all),
@@ -39,12 +39,12 @@ impl Transcript {
         }
     }
 
-    /// Notes anything else.
+    /// Records any other event.
     pub fn mark(&mut self, what: impl Into<String>) {
         self.said.push(Said::Mark(what.into()));
     }
 
-    /// A line for each thing said, bytes escaped; a failure last.
+    /// One line for each output, with bytes escaped; a failure is last.
     pub fn lines(&self) -> Vec<String> {
         let said = self.said.iter().map(|said| match said {
             Said::Bytes(sort, bytes) => format!("{sort} {}", bytes.escape_ascii()),
@@ -53,8 +53,8 @@ impl Transcript {
         said.chain(self.failure.map(|kind| format!("failure {kind}"))).collect()
     }
 
-    /// A message cut off by a failure is to be forgotten; how much of it was told before
-    /// depends on how the bytes came.
+    /// Discards a message that a failure cut off. How much of it was reported before depends on how the bytes
+    /// were split.
     fn fail(&mut self, failure: Failure) {
         while matches!(self.said.last(), Some(Said::Bytes(..)))
             || matches!(self.said.last(), Some(Said::Mark(what)) if what == "ready")
@@ -66,13 +66,13 @@ impl Transcript {
     }
 }
 
-/// One call of a machine: says at most one thing, and whether it is to be called again.
-/// `None` for the input stands for the end of the connection.
+/// One call of a machine: reports at most one event and returns whether to call again. `None` as input means
+/// the end of the connection.
 pub trait Pull: FnMut(Option<&mut &mut [u8]>, &mut Transcript) -> Result<bool, Failure> {}
 
 impl<F: FnMut(Option<&mut &mut [u8]>, &mut Transcript) -> Result<bool, Failure>> Pull for F {}
 
-/// Feeds the pieces one after the other, with what was left in front, as the driver does.
+/// Feeds the pieces one after the other, each behind the unread rest, as the driver does.
 pub fn replay<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, mut pull: impl Pull) -> Transcript {
     let mut transcript = Transcript::default();
     for piece in pieces {
@@ -90,8 +90,9 @@ pub fn replay<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, mut pull: impl Pul
             }
         }
         transcript.left = input.to_vec();
-        // What comes after an ended machine is not its own; the longest that one may leave is a head.
-        assert!(transcript.left.len() <= HEAD_MAX + piece.len(), "a machine left more than any may");
+        // Input after the end of a machine is not its own. The longest rest that a machine may leave is a
+        // head.
+        assert!(transcript.left.len() <= HEAD_MAX + piece.len(), "a machine left more than the bound");
     }
     loop {
         match pull(None, &mut transcript) {

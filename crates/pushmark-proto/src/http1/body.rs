@@ -1,39 +1,39 @@
 //! Bodies: sized, chunked (RFC 9112 7.1), until close, or none.
 //!
-//! Line ends are CRLF and nothing else: a body read two ways is how requests are smuggled.
+//! Only CRLF is accepted as a line end, because different readings of a body enable request smuggling.
 
 use super::BodyLength;
 use crate::{Failure, input};
 
-/// Longest chunk-size line with its extensions, and longest trailer line, both with CRLF.
+/// The longest chunk-size line with its extensions, and the longest trailer line, both with CRLF.
 pub const LINE_MAX: usize = 1024;
 
-/// Most bytes of all trailers together.
+/// The most bytes of all trailers together.
 pub const TRAILERS_MAX: usize = 8 * 1024;
 
-/// What a body consists of.
+/// The parts of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEvent<'a> {
-    /// Content, as much of it as had arrived. Never empty.
+    /// Content, as far as it has arrived. Never empty.
     Data(&'a [u8]),
-    /// A chunk has ended. Says nothing about messages.
+    /// A chunk has ended. This is unrelated to messages.
     ChunkEnd,
     /// The body has ended; what follows belongs to the next message.
     End,
 }
 
-/// What stands at the front of the input, once framing has been taken off it.
+/// The element at the front of the input, after framing has been removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Window {
-    /// So many bytes of content, at least one; to be taken and told to [`BodyDecoder::consume`].
+    /// A number of content bytes, at least one. The caller takes them and calls [`BodyDecoder::consume`].
     Data(usize),
     ChunkEnd,
     End,
-    /// Not enough to tell.
+    /// More bytes are needed.
     More,
 }
 
-/// Takes the framing off one body.
+/// Removes the framing of one body.
 #[derive(Clone, Debug)]
 pub struct BodyDecoder {
     state: State,
@@ -62,14 +62,14 @@ impl BodyDecoder {
         BodyDecoder { state }
     }
 
-    /// Whether all content of a chunk has been taken, and only its line end is yet to come: some
-    /// servers send that with the next chunk.
+    /// Returns whether all content of a chunk has been taken and only its line end is missing. Some servers
+    /// send the line end with the next chunk.
     pub fn awaits_line_end(&self) -> bool {
         matches!(self.state, State::ChunkCrlf)
     }
 
-    /// Takes the next event. `None`: more bytes are needed, or the end was given already. At most
-    /// [`LINE_MAX`] bytes are left in `input` while the body goes on.
+    /// Takes the next event. `None`: more bytes are needed, or the end was already reported. At most
+    /// [`LINE_MAX`] bytes are left in `input` while the body continues.
     pub fn next<'a>(&mut self, input: &mut &'a mut [u8]) -> Result<Option<BodyEvent<'a>>, Failure> {
         Ok(match self.window(input)? {
             Window::Data(n) => {
@@ -82,7 +82,7 @@ impl BodyDecoder {
         })
     }
 
-    /// The peer closed its side. Ends a body that runs until close; any other was cut off.
+    /// Handles the peer's end. It ends a body that runs until close; any other body is incomplete.
     pub fn handle_eof(&mut self) -> Result<Option<BodyEvent<'static>>, Failure> {
         match self.state {
             State::Done => Ok(None),
@@ -94,8 +94,8 @@ impl BodyDecoder {
         }
     }
 
-    /// Takes framing off the front of `input` and says what stands there. Content stays, so that
-    /// an inner decoder may take a part of it.
+    /// Removes framing from the front of `input` and returns the next element. Content stays, so that an
+    /// inner decoder can take a part of it.
     pub(crate) fn window(&mut self, input: &mut &mut [u8]) -> Result<Window, Failure> {
         loop {
             match self.state {
@@ -145,7 +145,7 @@ impl BodyDecoder {
         }
     }
 
-    /// The caller took `n` bytes of content off the input.
+    /// Records that the caller took `n` bytes of content off the input.
     pub(crate) fn consume(&mut self, n: usize) {
         if let State::Sized { left } | State::Chunk { left } = &mut self.state {
             *left -= n as u64;
@@ -161,7 +161,7 @@ fn content(available: usize, left: u64) -> Window {
     }
 }
 
-/// Length of the line at the front, without its CRLF; `None` while it is not whole.
+/// Returns the length of the line at the front, without its CRLF, or `None` if it is incomplete.
 fn line(input: &[u8]) -> Result<Option<usize>, Failure> {
     let window = &input[..input.len().min(LINE_MAX)];
     match memchr::memchr2(b'\r', b'\n', window) {
@@ -175,7 +175,7 @@ fn line(input: &[u8]) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// RFC 9112 7.1: hex digits, then optional white space and extensions, which are passed over.
+/// RFC 9112 7.1: hex digits, then optional white space and extensions, which are ignored.
 fn chunk_size(line: &[u8]) -> Result<u64, Failure> {
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     if !(1..=16).contains(&digits) {

@@ -1,15 +1,15 @@
-//! Header fields read straight from the bytes of a head.
+//! Header fields, read directly from the bytes of a head.
 //!
-//! A look-up walks the lines: a push head has about ten, and most are asked for once.
+//! A look-up scans the lines: a push head has about ten, and most fields are looked up once.
 
-/// The header lines of a head that `httparse` has validated. Names compare without case.
+/// The header lines of a head that `httparse` has validated. Names are case-insensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers<'a> {
     lines: &'a [u8],
 }
 
 impl<'a> Headers<'a> {
-    /// Lines `Name: value`, each with its line end; a blank line ends them.
+    /// Lines `Name: value`, each with its line end. A blank line ends them.
     pub fn new(lines: &'a [u8]) -> Headers<'a> {
         Headers { lines }
     }
@@ -18,7 +18,7 @@ impl<'a> Headers<'a> {
         self.lines.len()
     }
 
-    /// Every field in order: name, and value without the white space around it.
+    /// Every field in order: name, and value without surrounding white space.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         self.lines().filter_map(|line| {
             let colon = memchr::memchr(b':', line)?;
@@ -27,9 +27,10 @@ impl<'a> Headers<'a> {
         })
     }
 
-    /// Every value of a field that may be given more than once.
+    /// Every value of a field that may be repeated.
     pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        // The colon's place rules almost every line out: a long poll's answer is looked up nine times.
+        // The position of the colon excludes almost every line. A long poll's response is searched nine
+        // times.
         self.lines().filter_map(move |line| {
             let is_it = line.get(name.len()) == Some(&b':')
                 && line[..name.len()].eq_ignore_ascii_case(name.as_bytes());
@@ -37,7 +38,7 @@ impl<'a> Headers<'a> {
         })
     }
 
-    /// The lines up to the blank one, without their ends.
+    /// The lines up to the blank one, without their line ends.
     fn lines(self) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.lines;
         std::iter::from_fn(move || {
@@ -53,12 +54,12 @@ impl<'a> Headers<'a> {
         self.all(name).next()
     }
 
-    /// The first value of a field, where it is UTF-8.
+    /// The first value of a field, if it is UTF-8.
     pub fn text(self, name: &str) -> Option<&'a str> {
         std::str::from_utf8(self.find(name)?).ok()
     }
 
-    /// The members of a comma-separated field (RFC 9110 5.6.1), empty ones left out.
+    /// The members of a comma-separated field (RFC 9110 5.6.1), without empty ones.
     pub fn list(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.all(name)
             .flat_map(|value| value.split(|&b| b == b','))
@@ -66,7 +67,7 @@ impl<'a> Headers<'a> {
             .filter(|member| !member.is_empty())
     }
 
-    /// Whether a comma-separated field has a member, without case.
+    /// Returns whether a comma-separated field has a member, ignoring case.
     pub fn has_token(self, name: &str, token: &str) -> bool {
         self.list(name).any(|member| member.eq_ignore_ascii_case(token.as_bytes()))
     }

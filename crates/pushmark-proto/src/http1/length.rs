@@ -1,4 +1,4 @@
-//! How long a body is: the rules of RFC 9112 6.3, strict where two readers could disagree.
+//! The length of a body by RFC 9112 6.3, strict where two readers could disagree.
 
 use super::Headers;
 use crate::Failure;
@@ -6,17 +6,17 @@ use crate::Failure;
 /// What ends a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
-    /// There is none.
+    /// There is no body.
     None,
     /// `Content-Length` bytes.
     Sized(u64),
     /// The chunk of size zero.
     Chunked,
-    /// The end of the connection (answers only).
+    /// The end of the connection (responses only).
     UntilClose,
 }
 
-/// The body of a request. RFC 9112 6.3: both lengths at once is an attack, not a dialect.
+/// Returns the body length of a request. RFC 9112 6.3: a request with both lengths is an attack.
 pub fn of_request(minor: u8, headers: Headers<'_>) -> Result<BodyLength, Failure> {
     let length = content_length(headers)?;
     match transfer_coding(minor, headers)? {
@@ -27,7 +27,7 @@ pub fn of_request(minor: u8, headers: Headers<'_>) -> Result<BodyLength, Failure
     }
 }
 
-/// The body of an answer to anything but HEAD or CONNECT. `Transfer-Encoding` wins over
+/// Returns the body length of a response to any method except HEAD and CONNECT. `Transfer-Encoding` overrides
 /// `Content-Length`; [`super::ResponseHead`] then forbids reuse of the connection.
 pub fn of_response(status: u16, minor: u8, headers: Headers<'_>) -> Result<BodyLength, Failure> {
     if matches!(status, 100..200 | 204 | 304) {
@@ -44,7 +44,7 @@ pub fn of_response(status: u16, minor: u8, headers: Headers<'_>) -> Result<BodyL
 enum Coding {
     None,
     Chunked,
-    /// `identity`, which RFC 2616 had and some old servers still send.
+    /// `identity`, which RFC 2616 defined and some old servers still send.
     Other,
 }
 
@@ -60,7 +60,7 @@ fn transfer_coding(minor: u8, headers: Headers<'_>) -> Result<Coding, Failure> {
     }
     match coding {
         Coding::None => Ok(coding),
-        // RFC 9112 6.1: HTTP/1.0 has no Transfer-Encoding, so the framing is not to be trusted.
+        // RFC 9112 6.1: HTTP/1.0 has no Transfer-Encoding, so the framing cannot be trusted.
         _ if minor == 0 => Err(Failure::Head("Transfer-Encoding in HTTP/1.0")),
         _ => Ok(coding),
     }
@@ -69,7 +69,7 @@ fn transfer_coding(minor: u8, headers: Headers<'_>) -> Result<Coding, Failure> {
 fn content_length(headers: Headers<'_>) -> Result<Option<u64>, Failure> {
     let mut length = None;
     for value in headers.all("content-length") {
-        // A list of equal values, as a proxy that joins repeated fields makes, is one value.
+        // A list of equal values is one value. A proxy that joins repeated fields creates such a list.
         for member in value.split(|&b| b == b',') {
             let this = decimal(member.trim_ascii()).ok_or(Failure::Head("bad Content-Length"))?;
             if length.is_some_and(|seen| seen != this) {
@@ -81,7 +81,7 @@ fn content_length(headers: Headers<'_>) -> Result<Option<u64>, Failure> {
     Ok(length)
 }
 
-/// Digits only: no sign, no space, nothing beyond `u64`.
+/// Digits only: no sign, no space, at most `u64::MAX`.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -1,7 +1,7 @@
-//! HTTP/1.1 framing (RFC 9112) for both roles: heads, bodies, and the bytes of each.
+//! HTTP/1.1 framing (RFC 9112) for both roles: parsing and writing of heads and bodies.
 //!
-//! Heads are parsed by `httparse`; bodies are ours, because a chunk, a segment and a message
-//! are three different things and each is timed.
+//! Heads are parsed by `httparse`. Bodies are parsed here, because a chunk, a segment and a message are
+//! different things, and each is timed.
 
 pub mod body;
 pub mod headers;
@@ -18,10 +18,10 @@ pub use response::ResponseHead;
 
 use crate::Failure;
 
-/// Longest head taken where nothing else is said.
+/// The default limit of a head.
 pub const HEAD_MAX: usize = 16 * 1024;
 
-/// Most header fields of a head.
+/// The most header fields in a head.
 pub const HEADERS_MAX: usize = 64;
 
 fn head_failure(error: httparse::Error) -> Failure {
@@ -38,7 +38,7 @@ fn head_failure(error: httparse::Error) -> Failure {
 
 /// The header lines of a complete, already validated head.
 fn header_lines(head: &[u8]) -> &[u8] {
-    // RFC 9112 2.2: empty lines before the start line are passed over.
+    // RFC 9112 2.2: empty lines before the start line are skipped.
     let start = head.iter().position(|b| !matches!(b, b'\r' | b'\n')).unwrap_or(head.len());
     let line = memchr::memchr(b'\n', &head[start..]).map_or(head.len(), |n| start + n + 1);
     &head[line..]

@@ -10,22 +10,23 @@ use crate::Failure;
 pub struct RequestHead<'a> {
     /// As sent: methods are case-sensitive.
     pub method: &'a str,
-    /// As sent: `path?query` from every client of ours.
+    /// As sent. Our clients send `path?query`.
     pub target: &'a str,
     /// 0 or 1: the minor version of HTTP/1.x.
     pub minor: u8,
     /// The header fields.
     pub headers: Headers<'a>,
-    /// What follows the head.
+    /// How the body ends.
     pub body: BodyLength,
     /// Whether the connection may carry another request after this one (RFC 9112 9.3).
     pub keep_alive: bool,
 }
 
 impl<'a> RequestHead<'a> {
-    /// Reads a head of at most [`HEAD_MAX`] bytes and says how many it took. `None`: not whole yet.
+    /// Parses a head of at most [`HEAD_MAX`] bytes. Returns it with its length, or `None` if it is
+    /// incomplete.
     pub fn parse(bytes: &'a [u8]) -> Result<Option<(RequestHead<'a>, usize)>, Failure> {
-        // Only this much is looked at, so that the outcome does not depend on how bytes arrive.
+        // Only this window is read, so that the result does not depend on how the bytes arrive.
         let window = &bytes[..bytes.len().min(HEAD_MAX)];
         let mut slots = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut parsed = httparse::Request::new(&mut []);
@@ -46,12 +47,12 @@ impl<'a> RequestHead<'a> {
         Ok(Some((RequestHead { method, target, minor, headers, body, keep_alive }, len)))
     }
 
-    /// The part of the target before `?`.
+    /// Returns the part of the target before `?`.
     pub fn path(&self) -> &'a str {
         self.target.split_once('?').map_or(self.target, |(path, _)| path)
     }
 
-    /// The part of the target after `?`, empty where there is none.
+    /// Returns the part of the target after `?`, or an empty string.
     pub fn query(&self) -> &'a str {
         self.target.split_once('?').map_or("", |(_, query)| query)
     }

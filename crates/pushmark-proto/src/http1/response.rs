@@ -1,4 +1,4 @@
-//! The head of an answer, as a client reads it.
+//! The head of a response, as a client reads it.
 
 use std::mem::MaybeUninit;
 
@@ -14,16 +14,16 @@ pub struct ResponseHead<'a> {
     pub minor: u8,
     /// The header fields.
     pub headers: Headers<'a>,
-    /// What follows the head.
+    /// How the body ends.
     pub body: BodyLength,
     /// Whether the connection may carry another request once the body has ended (RFC 9112 9.3).
     pub keep_alive: bool,
 }
 
 impl<'a> ResponseHead<'a> {
-    /// Reads a head of at most `head_max` bytes and says how many it took. `None`: not whole yet.
+    /// Parses a head of at most `head_max` bytes. Returns it with its length, or `None` if it is incomplete.
     pub fn parse(bytes: &'a [u8], head_max: usize) -> Result<Option<(ResponseHead<'a>, usize)>, Failure> {
-        // Only this much is looked at, so that the outcome does not depend on how bytes arrive.
+        // Only this window is read, so that the result does not depend on how the bytes arrive.
         let window = &bytes[..bytes.len().min(head_max)];
         let mut slots = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut parsed = httparse::Response::new(&mut []);
@@ -44,18 +44,18 @@ impl<'a> ResponseHead<'a> {
         }
         let headers = Headers::new(header_lines(&window[..len]));
         let body = length::of_response(status, minor, headers)?;
-        // Two lengths at once: the chunks are believed, the connection is not (RFC 9112 6.1).
+        // Both lengths are present: the chunks are used, and the connection is not reused (RFC 9112 6.1).
         let ambiguous = body == BodyLength::Chunked && headers.find("content-length").is_some();
         let keep_alive = keeps_alive(minor, headers) && body != BodyLength::UntilClose && !ambiguous;
         Ok(Some((ResponseHead { status, minor, headers, body, keep_alive }, len)))
     }
 
-    /// Takes a head off the front of `input`. `None`: not whole yet, and nothing is taken.
+    /// Takes a head off the front of `input`. Returns `None` and takes nothing if it is incomplete.
     pub fn take(input: &mut &'a mut [u8], head_max: usize) -> Result<Option<ResponseHead<'a>>, Failure> {
         let Some((head, len)) = ResponseHead::parse(input, head_max)? else {
             return Ok(None);
         };
-        // The same head again, borrowed for as long as the buffer: the lines run to its end.
+        // The same head, borrowed for the lifetime of the buffer: the lines run to its end.
         let lines_start = len - head.headers.lines_len();
         let (status, minor, body, keep_alive) = (head.status, head.minor, head.body, head.keep_alive);
         let taken: &'a [u8] = input::take(input, len);
@@ -63,13 +63,13 @@ impl<'a> ResponseHead<'a> {
         Ok(Some(ResponseHead { status, minor, headers, body, keep_alive }))
     }
 
-    /// Whether the content was coded in spite of `Accept-Encoding: identity` (RFC 9110 8.4).
+    /// Returns whether the content is coded in spite of `Accept-Encoding: identity` (RFC 9110 8.4).
     pub fn compressed(&self) -> bool {
         self.headers.list("content-encoding").any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
     }
 }
 
-/// RFC 9112 9.3: `close` ends it, HTTP/1.1 goes on by itself, HTTP/1.0 must be asked.
+/// RFC 9112 9.3: `close` ends the connection, HTTP/1.1 is persistent by default, HTTP/1.0 only on request.
 pub(super) fn keeps_alive(minor: u8, headers: Headers<'_>) -> bool {
     !headers.has_token("connection", "close") && (minor >= 1 || headers.has_token("connection", "keep-alive"))
 }

@@ -1,6 +1,6 @@
-//! The bytes of heads and chunks, appended to a buffer the caller owns.
+//! Appends heads and chunks to a buffer of the caller.
 //!
-//! No formatting machinery: a reply of the server and a request of a client are a few copies.
+//! No formatting machinery: a server's response or a client's request takes a few copies.
 
 /// `METHOD target HTTP/1.1`.
 pub fn request_line(out: &mut Vec<u8>, method: &str, target: &str) {
@@ -19,7 +19,7 @@ pub fn status_line(out: &mut Vec<u8>, status: u16) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// `Name: value`. The caller vouches that neither holds a line end.
+/// `Name: value`. The caller guarantees that neither contains a line end.
 pub fn header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
@@ -80,7 +80,7 @@ fn digits<const BASE: u64>(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&text[at..]);
 }
 
-/// The usual phrase; empty, which RFC 9112 4 allows, for a status that is not used here.
+/// The usual phrase, or an empty one for a status that is not used here (RFC 9112 4 allows that).
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

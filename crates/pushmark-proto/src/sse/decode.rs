@@ -1,52 +1,54 @@
-//! Event-stream bytes to events (WHATWG HTML 9.2.5 and 9.2.6).
+//! Decodes event streams (WHATWG HTML 9.2.5 and 9.2.6).
 //!
-//! Takes every byte it is given: a field name cut in two is kept here (5 bytes), because the
-//! chunk framing around the stream may stand between its halves.
+//! The decoder consumes every byte it is given. A split field name is stored here (5 bytes), because the
+//! chunk framing around the stream may separate its halves.
 
 use super::id::EventId;
 use crate::Failure;
 
 const BOM: &[u8; 3] = b"\xEF\xBB\xBF";
 
-/// Longest field name that means anything: `event`, `retry`.
+/// The longest known field name: `event`, `retry`.
 const NAME_MAX: usize = 5;
 
-/// What a stream consists of.
+/// The parts of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// Content of the current message, lines joined by LF. Never empty.
     Data(&'a [u8]),
-    /// The message is whole: its blank line has come. Data without it is to be forgotten.
+    /// The message is complete: its blank line arrived. Data without it must be discarded.
     MessageEnd,
-    /// A comment line has begun; servers use them as heartbeats. Its text is passed over.
+    /// A comment line has begun. Servers use comments as heartbeats. The text is skipped.
     Comment,
     /// A piece of the current event's type, as it arrives. Never empty.
     Name(&'a [u8]),
-    /// The server wishes this pause before a reconnection, in milliseconds.
+    /// The pause before a reconnection that the server asks for, in milliseconds.
     Retry(u64),
 }
 
-/// What the bytes taken by one [`Decoder::step`] were.
+/// The kind of bytes taken by one [`Decoder::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Nothing that is told.
+    /// Bytes without an event.
     Framing,
-    /// Each of them is data.
+    /// Data.
     Data,
     /// The LF between two lines of data.
     Joint,
-    /// Each of them is of the event's type.
+    /// Bytes of the event's type.
     Name,
+    /// Bytes of a comment.
+    Remark,
     MessageEnd,
     Comment,
     Retry(u64),
 }
 
-/// Reads one stream; [`Decoder::stream_lost`] readies it for the next one of the same source.
+/// Reads one stream. [`Decoder::stream_lost`] prepares for the next stream of the same source.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     state: State,
-    /// The last byte was CR: a LF that follows belongs to it.
+    /// The last byte was CR, so a following LF belongs to it.
     after_cr: bool,
     /// The current event has a data line.
     has_data: bool,
@@ -58,7 +60,7 @@ pub struct Decoder {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// At the start of the stream, with so many bytes of the BOM seen.
+    /// At the start of the stream, with this many bytes of the BOM seen.
     Bom(u8),
     /// Before the colon of a line.
     Name,
@@ -74,7 +76,8 @@ enum Field {
     Event,
     Id,
     Retry,
-    /// Comments, unknown fields, and a `retry` that is not a number.
+    Comment,
+    /// Unknown fields, and a `retry` that is not a number.
     Ignored,
 }
 
@@ -93,14 +96,14 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Takes the next event. `None`: `input` is used up.
+    /// Takes the next event. `None`: `input` is empty.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, Failure> {
         while !input.is_empty() {
             let (taken, step) = self.step(input)?;
             let (bytes, rest) = input.split_at(taken);
             *input = rest;
             return Ok(Some(match step {
-                Step::Framing => continue,
+                Step::Framing | Step::Remark => continue,
                 Step::Data => Event::Data(bytes),
                 Step::Joint => Event::Data(b"\n"),
                 Step::Name => Event::Name(bytes),
@@ -112,24 +115,24 @@ impl Decoder {
         Ok(None)
     }
 
-    /// The id to send as `Last-Event-ID`; empty before the first.
+    /// Returns the id to send as `Last-Event-ID`; empty before the first.
     pub fn last_event_id(&self) -> &str {
         self.id.last()
     }
 
-    /// The stream ended or broke: an event without its blank line is discarded, the id is kept.
+    /// Handles the end or loss of the stream: an event without its blank line is discarded, the id is kept.
     pub fn stream_lost(&mut self) {
         let mut id = std::mem::take(&mut self.id);
         id.stream_ends();
         *self = Decoder { id, ..Decoder::default() };
     }
 
-    /// Reads a run of bytes that are all of one sort and says how many it was. Framing goes before
-    /// whatever is told without bytes of its own, in one run.
+    /// Reads a run of bytes of one kind and returns its length. Framing before a step without bytes is part
+    /// of the same run.
     pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<(usize, Step), Failure> {
         let mut taken = 0;
         loop {
-            let own = matches!(self.state, State::Value(Field::Data | Field::Event));
+            let own = matches!(self.state, State::Value(Field::Data | Field::Event | Field::Comment));
             if taken == bytes.len() || (own && taken > 0) {
                 return Ok((taken, Step::Framing));
             }
@@ -141,8 +144,8 @@ impl Decoder {
         }
     }
 
-    /// One line end, name or value, or what there is of it. Gives 0 at most twice in a row, when only
-    /// the state moves.
+    /// Reads one line end, name or value, or the available part of it. Returns 0 at most twice in a row, when
+    /// only the state changes.
     fn run(&mut self, bytes: &[u8]) -> Result<(usize, Step), Failure> {
         let Some(&first) = bytes.first() else { return Ok((0, Step::Framing)) };
         if std::mem::take(&mut self.after_cr) && first == b'\n' {
@@ -164,13 +167,13 @@ impl Decoder {
             self.state = if seen == 2 { State::Name } else { State::Bom(seen + 1) };
             return 1;
         }
-        // Half a BOM is the beginning of a field nobody knows.
+        // Half a BOM begins an unknown field.
         self.state = if seen == 0 { State::Name } else { State::Value(Field::Ignored) };
         0
     }
 
     fn name(&mut self, bytes: &[u8]) -> (usize, Step) {
-        // Most lines begin so, and most begin in one piece.
+        // Most lines begin like this, and most begin in one piece.
         for usual in [&b"data: "[..], b"id: "] {
             if self.name_len == 0 && bytes.starts_with(usual) {
                 let (field, step) = self.field(&usual[..usual.len() - 2]);
@@ -185,7 +188,7 @@ impl Decoder {
                     self.after_cr = byte == b'\r';
                     return (at + 1, self.event_ends());
                 }
-                // A line without a colon is a field with an empty value; its end is read as such.
+                // A line without a colon is a field with an empty value. Its end is read as a line end.
                 b'\r' | b'\n' => return (at, self.field_begins(false)),
                 _ if usize::from(self.name_len) == NAME_MAX => {
                     self.name_len = 0;
@@ -208,7 +211,7 @@ impl Decoder {
         step
     }
 
-    /// A field begins: which it is, and what its name alone tells.
+    /// Begins a field. Returns its kind and the step that its name causes.
     #[inline]
     fn field(&mut self, name: &[u8]) -> (Field, Step) {
         match name {
@@ -223,7 +226,7 @@ impl Decoder {
                 self.retry_ms = None;
                 (Field::Retry, Step::Framing)
             }
-            b"" => (Field::Ignored, Step::Comment),
+            b"" => (Field::Comment, Step::Comment),
             _ => (Field::Ignored, Step::Framing),
         }
     }
@@ -246,6 +249,7 @@ impl Decoder {
         match field {
             Field::Data => return Ok(Step::Data),
             Field::Event => return Ok(Step::Name),
+            Field::Comment => return Ok(Step::Remark),
             Field::Id => self.id.line_goes_on(run)?,
             Field::Retry if run.iter().all(u8::is_ascii_digit) => {
                 let ms = run.iter().fold(self.retry_ms.unwrap_or(0), |ms, b| {
@@ -267,12 +271,12 @@ impl Decoder {
                     return Step::Retry(ms);
                 }
             }
-            Field::Data | Field::Event | Field::Ignored => {}
+            Field::Data | Field::Event | Field::Comment | Field::Ignored => {}
         }
         Step::Framing
     }
 
-    /// A blank line: without data nothing is dispatched, but the id counts.
+    /// Handles a blank line: without data nothing is dispatched, but the id counts.
     fn event_ends(&mut self) -> Step {
         self.id.event_ends();
         if std::mem::take(&mut self.has_data) { Step::MessageEnd } else { Step::Framing }

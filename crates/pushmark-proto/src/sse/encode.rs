@@ -1,8 +1,8 @@
-//! Events to event-stream bytes, as a server writes them.
+//! Writes event streams, as a server does.
 
 use crate::http1::write::decimal;
 
-/// `id: …`. Before the data of its event; the caller vouches for no line end and no NUL in it.
+/// `id: …`. Goes before the data of its event. The caller guarantees that it contains no line end and no NUL.
 pub fn id(out: &mut Vec<u8>, id: &[u8]) {
     line(out, b"id: ", id);
 }
@@ -19,13 +19,13 @@ pub fn retry(out: &mut Vec<u8>, ms: u64) {
     out.push(b'\n');
 }
 
-/// A comment line: the heartbeat of a stream. Without a line end in it.
+/// A comment line: the heartbeat of a stream. It must not contain a line end.
 pub fn comment(out: &mut Vec<u8>, text: &[u8]) {
     line(out, b": ", text);
 }
 
-/// The data and the blank line that dispatches it. Each line of the data gets its own field;
-/// CR and CRLF arrive as LF, because the format cannot say them.
+/// Appends the data and the blank line that dispatches it. Each line of the data becomes a field. CR and CRLF
+/// arrive as LF, because the format cannot represent them.
 pub fn data(out: &mut Vec<u8>, mut data: &[u8]) {
     while let Some(end) = memchr::memchr2(b'\r', b'\n', data) {
         line(out, b"data: ", &data[..end]);

@@ -1,20 +1,20 @@
-//! The last event id, through its three stages: a line being read, an event being read, and
-//! what a reconnection sends (WHATWG HTML 9.2.6, dispatch step 1).
+//! The last event id in its three stages: the line being read, the event being read, and the id for a
+//! reconnection (WHATWG HTML 9.2.6, dispatch step 1).
 
 use smallvec::SmallVec;
 
 use super::ID_MAX;
 use crate::Failure;
 
-/// Two ids of twelve digits stand in their client itself: a crowd's ids are never in the cache when
-/// they are needed, and what lies elsewhere is waited for twice.
+/// Room for two ids of twelve digits inside the client. The ids of a crowd are rarely in the cache, and
+/// memory elsewhere would cause a second cache miss.
 const WITHIN: usize = 24;
 
-/// All three stand in one buffer, one behind the other, so that an id per event allocates nothing
-/// once it has grown, and touches little memory.
+/// All three are in one buffer, one behind the other. After it has grown, an id per event allocates nothing
+/// and touches little memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventId {
-    /// What a reconnection sends, the event's id if it has one, the line being read.
+    /// The id for a reconnection, the event's id if it has one, the line being read.
     text: SmallVec<[u8; WITHIN]>,
     /// At most three bytes for each of [`ID_MAX`].
     last_len: u16,
@@ -38,7 +38,7 @@ impl EventId {
         Ok(())
     }
 
-    /// An id with a NUL is no id; the one before it stays.
+    /// An id with a NUL is ignored, and the previous id stays.
     pub(super) fn line_ends(&mut self) {
         let at = self.line_at();
         if self.text[at..].contains(&0) {
@@ -49,7 +49,7 @@ impl EventId {
         }
     }
 
-    /// A blank line: the id counts from here, with or without data.
+    /// Handles a blank line: the id counts from here, with or without data.
     pub(super) fn event_ends(&mut self) {
         let Some(len) = self.event_len.take() else { return };
         let (from, to) = (usize::from(self.last_len), usize::from(self.last_len + len));
@@ -63,14 +63,14 @@ impl EventId {
         self.last_len = self.text.len() as u16;
     }
 
-    /// The stream is gone: what was not dispatched does not count.
+    /// Handles the end of the stream: an id that was not dispatched does not count.
     pub(super) fn stream_ends(&mut self) {
         self.event_len = None;
         self.text.truncate(usize::from(self.last_len));
     }
 
     pub(super) fn last(&self) -> &str {
-        // Made sure of when the event ended.
+        // Checked when the event ended.
         std::str::from_utf8(&self.text[..usize::from(self.last_len)]).unwrap_or_default()
     }
 }

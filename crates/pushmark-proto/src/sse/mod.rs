@@ -6,5 +6,6 @@ mod id;
 
 pub use decode::{Decoder, Event};
 
-/// Longest event id that is kept. A longer one is a failure: to resume without it would lose messages.
+/// The longest event id that is stored. A longer one is a failure, because resuming without it would lose
+/// messages.
 pub const ID_MAX: usize = 1024;

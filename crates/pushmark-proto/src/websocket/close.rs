@@ -1,8 +1,8 @@
-//! What a Close frame says (RFC 6455 5.5.1 and 7.4).
+//! The content of a Close frame (RFC 6455 5.5.1 and 7.4).
 
 use crate::Failure;
 
-/// Reads the payload: nothing, or a code and a reason in UTF-8.
+/// Parses the payload: nothing, or a code and a reason in UTF-8.
 pub(super) fn parse(payload: &[u8]) -> Result<(Option<u16>, &str), Failure> {
     match payload {
         [] => Ok((None, "")),
@@ -18,8 +18,8 @@ pub(super) fn parse(payload: &[u8]) -> Result<(Option<u16>, &str), Failure> {
     }
 }
 
-/// Whether a code may stand in a frame: 1004 is reserved, 1005, 1006 and 1015 only name what
-/// no frame said; 1012 to 1014 were registered with IANA later; 3000 to 4999 are free to use.
+/// Returns whether a frame may contain this code. 1004 is reserved. 1005, 1006 and 1015 only describe closes
+/// without a code. 1012 to 1014 were registered with IANA later. 3000 to 4999 are free to use.
 pub fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

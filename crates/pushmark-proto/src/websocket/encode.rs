@@ -1,8 +1,8 @@
-//! Frames to bytes. A server's frame is the same for every subscriber; a client's has its key.
+//! Writes frames. A server's frame is the same for every subscriber; a client's is masked with its own key.
 
 use super::{Opcode, mask};
 
-/// Appends one whole frame (FIN set), masked where a key is given.
+/// Appends one whole frame (FIN set), masked if a key is given.
 pub fn frame(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8], key: Option<[u8; 4]>) {
     header(out, opcode, true, payload.len() as u64, key);
     let start = out.len();
@@ -12,7 +12,7 @@ pub fn frame(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8], key: Option<[u8;
     }
 }
 
-/// Appends one whole frame whose payload is written by `write`, without a buffer of its own.
+/// Appends one whole frame with a payload that `write` appends, without an extra buffer.
 pub fn frame_with(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; 4]>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     write(out);
@@ -25,7 +25,7 @@ pub fn frame_with(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; 4]>, write
     }
 }
 
-/// Appends a Close frame. A reason is cut so that the payload stays within 125 bytes.
+/// Appends a Close frame. The reason is cut so that the payload stays within 125 bytes.
 pub fn close(out: &mut Vec<u8>, code: u16, reason: &str, key: Option<[u8; 4]>) {
     let reason = &reason[..reason.floor_char_boundary(123)];
     header(out, Opcode::Close, true, 2 + reason.len() as u64, key);
@@ -37,7 +37,7 @@ pub fn close(out: &mut Vec<u8>, code: u16, reason: &str, key: Option<[u8; 4]>) {
     }
 }
 
-/// Appends a frame header (RFC 6455 5.2), the length in its shortest form.
+/// Appends a frame header (RFC 6455 5.2) with the length in its shortest form.
 pub fn header(out: &mut Vec<u8>, opcode: Opcode, fin: bool, len: u64, key: Option<[u8; 4]>) {
     out.push(u8::from(fin) << 7 | opcode as u8);
     let masked = u8::from(key.is_some()) << 7;

@@ -1,35 +1,35 @@
-//! Bytes to frames to messages, with every rule of RFC 6455 5 checked.
+//! Decodes bytes to frames and messages and checks every rule of RFC 6455 5.
 //!
-//! Payload is handed out as it arrives, unmasked where it lies; only frame headers and control
-//! frames wait in the caller's buffer until they are whole.
+//! Payload is returned as it arrives, unmasked in place. Only frame headers and control frames wait in the
+//! caller's buffer until they are complete.
 
 use super::utf8::{Invalid, Utf8};
 use super::{Opcode, Role, close, mask};
 use crate::{Failure, input};
 
-/// Most bytes left in `input` while more are needed: a masked control frame less its last byte.
+/// The most bytes left in `input` while more are needed: a masked control frame minus its last byte.
 pub const LEFT_MAX: usize = 2 + 4 + CONTROL_MAX - 1;
 
 /// Longest payload of a control frame (RFC 6455 5.5).
 pub const CONTROL_MAX: usize = 125;
 
-/// What a WebSocket says.
+/// The events of a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// Payload of the current message. Never empty.
     Data(&'a [u8]),
-    /// The message is whole: its FIN frame has ended.
+    /// The message is complete: its FIN frame has ended.
     MessageEnd {
         /// Text rather than binary.
         text: bool,
     },
-    /// To be answered by a pong with the same payload.
+    /// Must be answered with a pong with the same payload.
     Ping(&'a [u8]),
-    /// An answer to a ping, or a heartbeat that needs none.
+    /// An answer to a ping, or a heartbeat that needs no answer.
     Pong(&'a [u8]),
     /// The peer's last frame; bytes after it are dropped.
     Close {
-        /// Absent where the frame said none (1005).
+        /// Absent if the frame contained none (1005).
         code: Option<u16>,
         /// Often empty.
         reason: &'a str,
@@ -40,12 +40,12 @@ pub enum Event<'a> {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     message_max: u64,
-    /// Payload of the current message so far, the current frame counted whole.
+    /// Payload of the current message so far, including the whole current frame.
     message_len: u64,
-    /// Payload of the current data frame still to come.
+    /// Remaining payload of the current data frame.
     frame_left: u64,
     key: [u8; 4],
-    /// Where in the frame's payload the next byte stands, modulo 4.
+    /// The position of the next byte in the frame's payload, modulo 4.
     key_at: u8,
     utf8: Utf8,
     role: Role,
@@ -62,13 +62,13 @@ enum Message {
     Binary,
 }
 
-/// A frame header as read, before it is acted on.
+/// A parsed frame header.
 struct Header {
     opcode: Opcode,
     fin: bool,
     len: u64,
     key: Option<[u8; 4]>,
-    /// Bytes it takes, 2 to 14.
+    /// Its length in bytes, 2 to 14.
     size: usize,
 }
 
@@ -95,8 +95,8 @@ impl Decoder {
         self.next_part(input, |bytes| bytes.len())
     }
 
-    /// As [`Decoder::next`], but of the payload that is there `part` says how many bytes are
-    /// taken: at least one. It sees them masked where they were sent so.
+    /// Like [`Decoder::next`], but `part` decides how many bytes of the available payload are taken: at least
+    /// one. It sees masked bytes if they were sent masked.
     pub(crate) fn next_part<'a>(
         &mut self,
         input: &mut &'a mut [u8],
@@ -104,7 +104,7 @@ impl Decoder {
     ) -> Result<Option<Event<'a>>, Failure> {
         loop {
             if self.closed {
-                // RFC 6455 1.4: what follows a Close is discarded.
+                // RFC 6455 1.4: bytes after a Close are discarded.
                 *input = &mut [];
                 return Ok(None);
             }
@@ -208,7 +208,7 @@ impl Decoder {
 }
 
 impl Header {
-    /// `None` while it is not whole. Rules are checked in the order of the bytes they need.
+    /// Returns `None` if it is incomplete. Rules are checked in the order of the bytes they need.
     fn parse(input: &[u8], role: Role) -> Result<Option<Header>, Failure> {
         let [first, second, rest @ ..] = input else { return Ok(None) };
         if first & 0x70 != 0 {

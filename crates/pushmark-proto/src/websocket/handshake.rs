@@ -1,4 +1,4 @@
-//! The opening handshake (RFC 6455 4), as each role sees it.
+//! The opening handshake (RFC 6455 4) for each role.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,14 +12,14 @@ pub type Key = [u8; 24];
 /// RFC 6455 1.3.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The key for sixteen random bytes.
+/// Returns the key for sixteen random bytes.
 pub fn key(nonce: [u8; 16]) -> Key {
     let mut key = [0; 24];
     encode(&nonce, &mut key);
     key
 }
 
-/// The `Sec-WebSocket-Accept` that answers a key.
+/// Returns the `Sec-WebSocket-Accept` for a key.
 pub fn accept(key: &[u8]) -> [u8; 28] {
     let mut digest = sha1_smol::Sha1::new();
     digest.update(key);
@@ -34,7 +34,7 @@ fn encode(bytes: &[u8], out: &mut [u8]) {
     STANDARD.encode_slice(bytes, out).expect("the output has the encoded length");
 }
 
-/// Client: appends the header fields that ask for the upgrade. No extension is offered.
+/// Client: appends the header fields that request the upgrade. No extension is offered.
 pub fn write_request_headers(out: &mut Vec<u8>, key: &Key, subprotocol: &str) {
     out.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: websocket\r\n");
     out.extend_from_slice(b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ");
@@ -45,8 +45,8 @@ pub fn write_request_headers(out: &mut Vec<u8>, key: &Key, subprotocol: &str) {
     }
 }
 
-/// Client: checks the 101 (RFC 6455 4.1). Where subprotocols were offered one must be picked,
-/// as browsers demand.
+/// Client: checks the 101 (RFC 6455 4.1). If subprotocols were offered, the server must select one, as
+/// browsers require.
 pub fn check_response(head: &ResponseHead<'_>, key: &Key, offered: &str) -> Result<(), Failure> {
     let headers = head.headers;
     if head.status != 101 {
@@ -59,7 +59,7 @@ pub fn check_response(head: &ResponseHead<'_>, key: &Key, offered: &str) -> Resu
         return Err(Failure::Handshake("Connection is not Upgrade"));
     }
     if headers.find("sec-websocket-accept") != Some(&accept(key)) {
-        return Err(Failure::Handshake("Sec-WebSocket-Accept does not fit the key"));
+        return Err(Failure::Handshake("Sec-WebSocket-Accept does not match the key"));
     }
     if headers.list("sec-websocket-extensions").next().is_some() {
         return Err(Failure::Handshake("an extension that was not offered"));
@@ -67,22 +67,22 @@ pub fn check_response(head: &ResponseHead<'_>, key: &Key, offered: &str) -> Resu
     let mut wanted = offered.split(',').map(str::trim).filter(|name| !name.is_empty()).peekable();
     match headers.text("sec-websocket-protocol") {
         None if wanted.peek().is_none() => Ok(()),
-        None => Err(Failure::Handshake("no subprotocol was picked")),
+        None => Err(Failure::Handshake("no subprotocol was selected")),
         Some(picked) if wanted.any(|name| name == picked) => Ok(()),
         Some(_) => Err(Failure::Handshake("a subprotocol that was not offered")),
     }
 }
 
-/// Server: a request for a WebSocket that may be granted.
+/// Server: an acceptable request for a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upgrade<'a> {
     key: &'a [u8],
-    /// The subprotocols offered, comma-separated; empty where there are none.
+    /// The offered subprotocols, comma-separated, or empty.
     pub subprotocols: &'a str,
 }
 
 impl<'a> Upgrade<'a> {
-    /// `None`: an ordinary request. An error is to be answered with 400 (426 for the version).
+    /// Returns `None` for an ordinary request. An error must be answered with 400 (426 for the version).
     pub fn parse(head: &RequestHead<'a>) -> Result<Option<Upgrade<'a>>, Failure> {
         let headers = head.headers;
         if !headers.has_token("upgrade", "websocket") {
@@ -98,7 +98,7 @@ impl<'a> Upgrade<'a> {
             return Err(Failure::Handshake("Sec-WebSocket-Version is not 13"));
         }
         let key = headers.find("sec-websocket-key").unwrap_or_default();
-        // Sixteen bytes are 24 of base64; three to spare is what the decoder's estimate wants.
+        // Sixteen bytes are 24 of base64. The decoder's estimate needs three more bytes of room.
         if STANDARD.decode_slice(key, &mut [0; 18]) != Ok(16) {
             return Err(Failure::Handshake("Sec-WebSocket-Key is not sixteen bytes"));
         }
@@ -106,7 +106,7 @@ impl<'a> Upgrade<'a> {
         Ok(Some(Upgrade { key, subprotocols }))
     }
 
-    /// Appends the 101. `subprotocol`: the one picked, or empty. `headers`: ready lines of one's own.
+    /// Appends the 101. `subprotocol`: the selected one, or empty. `headers`: complete lines of the caller.
     pub fn write_response(&self, out: &mut Vec<u8>, subprotocol: &str, headers: &str) {
         write::status_line(out, 101);
         out.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ");

@@ -1,6 +1,6 @@
 //! Masking (RFC 6455 5.3): exclusive or with four bytes, eight at a time.
 
-/// Masks or unmasks `bytes`, the first of which stands at `offset` in its frame's payload.
+/// Masks or unmasks `bytes`, whose first byte is at `offset` in its frame's payload.
 pub fn apply(mask: [u8; 4], offset: usize, bytes: &mut [u8]) {
     let mut mask = mask;
     mask.rotate_left(offset % 4);

@@ -9,7 +9,7 @@ pub mod utf8;
 
 pub use frame::{Decoder, Event};
 
-/// Which end of the connection this is. Clients mask, servers do not (RFC 6455 5.1).
+/// The role of an endpoint. Clients mask, servers do not (RFC 6455 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Reads unmasked frames.
@@ -18,25 +18,25 @@ pub enum Role {
     Server,
 }
 
-/// What a frame carries (RFC 6455 11.8).
+/// The type of a frame (RFC 6455 11.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
-    /// More of the message begun before.
+    /// Continues a message.
     Continuation = 0x0,
     /// A message of UTF-8.
     Text = 0x1,
     /// A message of bytes.
     Binary = 0x2,
-    /// The last frame of a side.
+    /// The last frame from its sender.
     Close = 0x8,
-    /// Asks for a pong.
+    /// Requests a pong.
     Ping = 0x9,
-    /// Answers a ping, or comes unasked.
+    /// Answers a ping, or is sent without one.
     Pong = 0xA,
 }
 
 impl Opcode {
-    /// The opcode of a first frame byte; `None` for the reserved ones.
+    /// Returns the opcode of a first frame byte, or `None` for a reserved one.
     fn from_bits(bits: u8) -> Option<Opcode> {
         Some(match bits {
             0x0 => Opcode::Continuation,

@@ -1,6 +1,6 @@
-//! UTF-8 checked as it arrives, cut anywhere, failing at the first byte that cannot be right.
+//! Incremental UTF-8 validation. Pieces may be split anywhere, and it fails at the first invalid byte.
 //!
-//! The standard library does the work, at its speed on ASCII; only a cut character is kept.
+//! The standard library does the work at its ASCII speed. Only a split character is stored.
 
 /// The state between two pieces of a text: at most three bytes of a character.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +19,7 @@ impl Utf8 {
         while self.len > 0 {
             let Some((&byte, rest)) = bytes.split_first() else { return Ok(()) };
             bytes = rest;
-            // Three bytes are the most an incomplete character has, so a fourth fits.
+            // An incomplete character has at most three bytes, so a fourth fits.
             self.cut[usize::from(self.len)] = byte;
             self.len += 1;
             match std::str::from_utf8(&self.cut[..usize::from(self.len)]) {
@@ -40,7 +40,7 @@ impl Utf8 {
         }
     }
 
-    /// The text ends here: no character may be cut.
+    /// Ends the text: no character may be incomplete.
     pub fn end(&mut self) -> Result<(), Invalid> {
         if std::mem::take(&mut self.len) == 0 { Ok(()) } else { Err(Invalid) }
     }

@@ -1,4 +1,4 @@
-//! A Bayeux client held by hand: what it asks as short text, what it hears as words.
+//! A Bayeux client driven by hand: its requests as short text, its events as words.
 
 use pushmark_proto::bayeux::Value;
 use pushmark_proto::client::bayeux::{Counts, Session, write_channels};
@@ -15,12 +15,12 @@ pub(crate) const SUBSCRIBED: &str = r#"{"channel":"/meta/subscribe","successful"
 pub(crate) const UNKNOWN: &str = r#"{"channel":"/meta/connect","successful":false,"error":"402:k7:Unknown client",
     "advice":{"reconnect":"handshake"}}"#;
 
-/// A client and its server's pen.
+/// A client and its simulated server.
 pub(crate) struct Bench {
     pub(crate) client: Client,
     pub(crate) config: Config,
     pub(crate) channels: Vec<u8>,
-    /// Cookies and the like, for the next answer.
+    /// Additional header lines for the next answer, such as cookies.
     pub(crate) headers: &'static str,
 }
 
@@ -35,7 +35,7 @@ impl Bench {
         Bench::new(Config::new(transport))
     }
 
-    /// A client that is past its subscription, with a connect held.
+    /// A client past its subscription, with a connect held.
     pub(crate) fn subscribed(transport: Transport) -> Bench {
         let mut bench = Bench::of(transport);
         bench.open();
@@ -69,7 +69,7 @@ impl Bench {
         out
     }
 
-    /// Over a WebSocket: the upgrade, asked for and granted. Over HTTP there is nothing to open.
+    /// Over a WebSocket: requests and grants the upgrade. Over HTTP there is nothing to open.
     pub(crate) fn open(&mut self) {
         if self.config.transport == Transport::BayeuxWebSocket {
             assert!(self.client.wants(Lane::Connect));
@@ -83,9 +83,9 @@ impl Bench {
         }
     }
 
-    /// What the client wants to say on a lane now, as JSON without the client's ids.
+    /// Returns the client's present request on a lane, as JSON without the client's ids.
     pub(crate) fn asks(&mut self, lane: Lane) -> Vec<String> {
-        assert!(self.client.wants(lane), "nothing is wanted on {lane:?}");
+        assert!(self.client.wants(lane), "there is no request on {lane:?}");
         let out = self.write(lane);
         let bodies = match self.config.transport {
             Transport::Bayeux => {
@@ -97,11 +97,11 @@ impl Bench {
             }
             _ => texts(out),
         };
-        assert!(!self.client.wants(lane), "it asks once");
+        assert!(!self.client.wants(lane), "it sends one request");
         bodies.iter().map(|body| without_ids(body)).collect()
     }
 
-    /// The server says these messages on the connect lane, in one body or text.
+    /// Feeds these messages of the server on the connect lane, in one body or text.
     pub(crate) fn told(&mut self, messages: &str) -> Vec<String> {
         self.told_on(Lane::Connect, messages)
     }
@@ -152,7 +152,7 @@ impl Bench {
     }
 }
 
-/// The texts of a client's frames.
+/// Returns the texts of a client's frames.
 fn texts(mut bytes: Vec<u8>) -> Vec<Vec<u8>> {
     let (mut decoder, mut input) = (Decoder::new(Role::Server, 1 << 20), &mut bytes[..]);
     let (mut texts, mut text) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ fn texts(mut bytes: Vec<u8>) -> Vec<Vec<u8>> {
     texts
 }
 
-/// The messages with their channel shortened and their `id` left out, which must be there.
+/// Returns the messages with shortened channels and without their `id`, which must be present.
 fn without_ids(body: &[u8]) -> String {
     let messages = Value::parse(body).expect("the client writes JSON").items().map(|message| {
         let members = message.members().filter_map(|(key, value)| match &*key {

@@ -1,4 +1,4 @@
-//! The Bayeux client: what it asks, in which order and on which lane, and what it hears.
+//! The Bayeux client: its requests, their order and lanes, and its events.
 
 mod bench;
 mod trouble;
@@ -53,7 +53,7 @@ fn over_a_websocket_connect_and_subscription_do_not_wait_for_each_other() {
     assert_eq!(
         bench.asks(Lane::Connect),
         [r#"/c0 clientId="k7" data=1; /c1 clientId="k7" data="two""#],
-        "a connect is held, and the two go as one text"
+        "a connect is held, and both are in one text"
     );
     let heard = bench.told(r#"{"channel":"/c0","id":"5","successful":true},{"channel":"/c0","data":1}"#);
     assert_eq!(heard, ["Published { id: Some(5), accepted: true }", "data 1", "end"]);
@@ -89,12 +89,12 @@ fn publications_take_a_second_connection_in_one_batch() {
             "Published { id: None, accepted: false }".into(),
             "answered".into(),
         ],
-        "events come in any reply"
+        "any reply may contain events"
     );
     assert!(bench.client.lane_reusable(Lane::Command));
     assert_eq!(bench.asks(Lane::Command), [r#"/c0 clientId="k7" data=2"#]);
     bench.client.lane_lost(Lane::Command);
-    assert!(!bench.client.wants(Lane::Command) && bench.session().is_held(), "the connect is as it was");
+    assert!(!bench.client.wants(Lane::Command) && bench.session().is_held(), "the connect is unchanged");
     let counts = bench.counts();
     assert_eq!((counts.published, counts.published_failed), (1, 1));
 }
@@ -108,7 +108,7 @@ fn what_cannot_be_published_is_refused() {
         assert_eq!(refused, Err(Unpublished::Malformed), "{channel} {data}");
     }
     let long = format!("\"{}\"", "x".repeat(PENDING_MAX));
-    assert!(bench.session().publish("/c0", long.as_bytes()).is_ok(), "one alone may be long");
+    assert!(bench.session().publish("/c0", long.as_bytes()).is_ok(), "a single one may be long");
     assert_eq!(bench.session().publish("/c0", b"1"), Err(Unpublished::Full));
     bench.asks(Lane::Command);
     assert!(bench.session().publish("/c0", b"1").is_ok());
@@ -181,7 +181,7 @@ fn every_batch_that_came_is_acknowledged() {
             r#"{"channel":"/c0","data":1},{"channel":"/meta/connect","successful":true,"ext":{"ack":12}}"#,
         );
         assert!(bench.asks(Lane::Connect)[0].ends_with(r#"ext={"ack":12}"#));
-        // A reply that is lost on its way is asked for again with the number before it.
+        // A lost reply is requested again with the previous batch number.
         bench.client.connection_lost();
         bench.open();
         assert!(bench.asks(Lane::Connect)[0].ends_with(r#"advice={"timeout":0} ext={"ack":12}"#));
@@ -203,7 +203,7 @@ fn time_is_compared_over_ten_answers() {
     bench.session().set_time_ms(1_000);
     assert!(bench.asks(Lane::Connect)[0].ends_with(r#"ext={"timesync":{"tc":1000,"l":0,"o":0}}"#));
     assert!(bench.session().time_sync().is_none());
-    // 10 ms there, held for 30, 10 ms back; the server's clock is 5,000 ahead.
+    // 10 ms there, held for 30 ms, 10 ms back. The server's clock is 5,000 ms ahead.
     bench.session().set_time_ms(1_050);
     let answer = r#""ext":{"timesync":{"tc":1000,"ts":6010,"p":30,"a":-5010}},"version""#;
     bench.told(&GREETING.replace("\"version\"", answer));
@@ -221,7 +221,7 @@ fn time_is_compared_over_ten_answers() {
         }
     }
     let time = bench.session().time_sync().unwrap();
-    assert_eq!((time.lag_ms(), time.offset_ms(), time.answers), (4, 2_001, 11), "the first one is out");
+    assert_eq!((time.lag_ms(), time.offset_ms(), time.answers), (4, 2_001, 11), "the first one is gone");
 }
 
 #[test]
@@ -246,12 +246,12 @@ fn a_disconnect_ends_the_session_and_its_connect() {
     assert_eq!(
         bench.asks(Lane::Command),
         [r#"/c0 clientId="k7" data=1; /meta/disconnect clientId="k7""#],
-        "what waited goes first"
+        "waiting messages are first"
     );
     let replies = r#"{"channel":"/c0","successful":true},{"channel":"/meta/disconnect","successful":true}"#;
     let heard = bench.told_on(Lane::Command, replies);
     assert_eq!(heard, ["opened 200", "Published { id: None, accepted: true }", "closed", "answered"]);
-    // The held connect comes back with what waited for the client.
+    // The held connect is answered with the events that waited for the client.
     let last = r#"{"channel":"/c0","data":1},{"channel":"/meta/connect","successful":false,"advice":{"reconnect":"none"}}"#;
     assert_eq!(bench.told(last), ["opened 200", "data 1", "end", "answered"]);
     assert!(bench.session().has_ended());
@@ -260,13 +260,13 @@ fn a_disconnect_ends_the_session_and_its_connect() {
     bench.session().disconnect();
     assert_eq!(bench.asks(Lane::Connect), [r#"/meta/disconnect clientId="k7""#]);
     let last = r#"{"channel":"/meta/connect","successful":true,"advice":{"reconnect":"none"}}"#;
-    assert_eq!(bench.told(last), ["closed"], "the first of the two says it");
+    assert_eq!(bench.told(last), ["closed"], "the first of the two reports it");
     assert_eq!(bench.told(r#"{"channel":"/meta/disconnect","successful":true}"#), [""; 0]);
     assert_eq!(bench.counts().advice_none, 0);
 
     let mut bench = Bench::of(Transport::Bayeux);
     bench.session().disconnect();
-    assert!(bench.session().has_ended() && !bench.client.wants(Lane::Connect), "nothing was begun");
+    assert!(bench.session().has_ended() && !bench.client.wants(Lane::Connect), "no session was begun");
 }
 
 #[test]

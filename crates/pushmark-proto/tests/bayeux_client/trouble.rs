@@ -1,4 +1,4 @@
-//! What goes wrong: sessions forgotten, advice, refusals, connections lost.
+//! Failures: forgotten sessions, advice, refusals, lost connections.
 
 use pushmark_proto::client::bayeux::{FAILURES_MAX, Unpublished};
 use pushmark_proto::client::{Lane, Transport};
@@ -15,10 +15,10 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
         bench.session().publish("/c0", b"1").unwrap();
         let heard = bench.told(UNKNOWN);
         assert!(heard.contains(&"forgotten".to_owned()), "{heard:?}");
-        assert!(!bench.client.wants(Lane::Command), "it names the old client id");
+        assert!(!bench.client.wants(Lane::Command), "it contains the old client id");
         assert_eq!(bench.session().client_id(), "");
         assert!(bench.asks(Lane::Connect)[0].starts_with("/meta/handshake"));
-        // A late reply to what was asked before belongs to the session that is gone.
+        // A late reply to an earlier request belongs to the session that is gone.
         let id = bench.session().publish("/c0", b"1").unwrap_err();
         assert_eq!(id, Unpublished::NoSession);
         let stale = r#"{"channel":"/meta/connect","id":"2","successful":false,"error":"402::x","advice":{"reconnect":"none"}},"#;
@@ -51,7 +51,7 @@ fn a_publication_of_an_unknown_client_begins_anew_once_the_connect_is_answered()
     let heard = bench.told_on(Lane::Command, r#"{"channel":"/c0","successful":false,"error":"402::x"}"#);
     assert_eq!(heard, ["opened 200", "forgotten", "answered"]);
     assert!(!bench.client.wants(Lane::Connect), "its connection waits for an answer");
-    // The second 402 is about the same session: it is not forgotten twice.
+    // The second 402 concerns the same session, which is not forgotten twice.
     assert_eq!(bench.told(UNKNOWN), ["opened 200", "answered"]);
     assert_eq!(bench.asks(Lane::Connect), [HANDSHAKE]);
     assert_eq!(bench.counts().unknown_client, 2);
@@ -71,7 +71,7 @@ fn a_server_that_forgets_again_and_again_is_given_time() {
         if let Some(pause_ms) = bench.session().take_pause_ms() {
             pauses.push(pause_ms);
             assert!(!bench.client.wants(Lane::Connect), "it pauses");
-            assert_eq!(bench.session().take_pause_ms(), None, "told once");
+            assert_eq!(bench.session().take_pause_ms(), None, "returned once");
             bench.session().pause_over();
         }
         bench.asks(Lane::Connect);
@@ -79,7 +79,7 @@ fn a_server_that_forgets_again_and_again_is_given_time() {
         bench.asks(Lane::Connect);
     }
     assert_eq!(pauses, [1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
-    // Whoever tries all the same has as many attempts again.
+    // A later attempt has the same number of retries again.
     bench.client.connection_lost();
     assert_eq!(bench.asks(Lane::Connect), [HANDSHAKE]);
     bench.told(&GREETING.replace("\"id\":\"1\",", ""));
@@ -97,7 +97,7 @@ fn an_interval_is_waited_for() {
         assert_eq!(bench.session().take_pause_ms(), Some(2_000));
         assert!(!bench.client.wants(Lane::Connect));
         if transport == Transport::BayeuxWebSocket {
-            // A publication does not wait for a connect, nor make one go.
+            // A publication neither waits for a connect nor causes one.
             bench.session().publish("/c0", b"1").unwrap();
             assert_eq!(bench.asks(Lane::Connect), [r#"/c0 clientId="k7" data=1"#]);
         }
@@ -105,7 +105,7 @@ fn an_interval_is_waited_for() {
         assert!(bench.asks(Lane::Connect)[0].starts_with("/meta/connect"));
         let counts = bench.counts();
         assert_eq!((counts.advice_interval, counts.multiple_clients, counts.connects), (1, 1, 1));
-        // It holds until there is other advice.
+        // The interval applies until there is other advice.
         bench.told(CONNECTED);
         assert_eq!(bench.session().take_pause_ms(), Some(2_000));
         bench.session().pause_over();
@@ -130,7 +130,7 @@ fn a_client_told_not_to_come_back_does_not() {
         assert_eq!(bench.told(reply), ["opened 200", "closed", "answered"], "{reply}");
         assert!(bench.session().has_ended() && !bench.client.wants(Lane::Connect));
         bench.client.connection_lost();
-        assert!(bench.session().has_ended() && !bench.client.wants(Lane::Connect), "for good");
+        assert!(bench.session().has_ended() && !bench.client.wants(Lane::Connect), "permanently");
         assert_eq!(bench.counts().advice_none, advised);
     }
 }
@@ -191,7 +191,7 @@ fn refusals_say_what_was_refused() {
         ),
         (2, "", "failure bayeux: bad Bayeux: no reply to the subscription"),
         (3, r#"{"channel":"/c0","data":1}"#, "failure bayeux: bad Bayeux: no reply to the connect"),
-        (3, "7", "failure bayeux: bad Bayeux: a message that is no object"),
+        (3, "7", "failure bayeux: bad Bayeux: a message that is not an object"),
     ] {
         assert_eq!(refused(stage, reply), want, "{reply}");
     }
@@ -218,10 +218,10 @@ fn a_session_outlives_its_connection() {
         bench.open();
         let connect = &bench.asks(Lane::Connect)[0];
         assert!(connect.contains(r#"/meta/connect clientId="k7""#), "{connect}");
-        assert!(connect.contains(r#"{"timeout":0}"#), "whether it still stands is found out at once");
+        assert!(connect.contains(r#"{"timeout":0}"#), "the session is checked at once");
         assert!(bench.told(CONNECTED).contains(&"ready".to_owned()));
         assert!(!bench.asks(Lane::Connect)[0].contains("timeout"));
-        assert!(!bench.told(CONNECTED).contains(&"ready".to_owned()), "told once");
+        assert!(!bench.told(CONNECTED).contains(&"ready".to_owned()), "reported once");
     }
 }
 
@@ -273,10 +273,10 @@ fn what_is_no_reply_is_told_by_what_is_wrong_with_it() {
     for (body, what) in [
         ("", "no reply to the connect"),
         ("[]", "no reply to the connect"),
-        ("<html>", "neither an array of messages nor one"),
-        ("7", "neither an array of messages nor one"),
-        ("[7]", "a message that is no object"),
-        ("[{},]", "a message that is no object"),
+        ("<html>", "neither a message nor an array of messages"),
+        ("7", "neither a message nor an array of messages"),
+        ("[7]", "a message that is not an object"),
+        ("[{},]", "a message that is not an object"),
         ("[{} {}]", "not JSON"),
         ("[{\"a\" 1}]", "not JSON"),
         ("[{\"a\":}]", "not JSON"),
@@ -284,8 +284,8 @@ fn what_is_no_reply_is_told_by_what_is_wrong_with_it() {
         ("[{,}]", "not JSON"),
         ("[{\"advice\":{\"interval\" 0}}]", "no colon after a key"),
         ("[{\"successful\":truth}]", "no value"),
-        ("[{\"channel\":\"/c0\"}", "the body ends in the middle"),
-        ("[{\"data\":\"]}", "the body ends in the middle"),
+        ("[{\"channel\":\"/c0\"}", "the body is incomplete"),
+        ("[{\"data\":\"]}", "the body is incomplete"),
         ("{} ]", "more than one array of messages"),
         ("[][]", "more than one array of messages"),
         (&long, "a field that is too long"),

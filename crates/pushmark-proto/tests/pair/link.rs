@@ -1,11 +1,11 @@
-//! One direction of a connection under virtual time: a latency, and segments of bounded size.
+//! One direction of a connection in virtual time, with a latency and segments of limited size.
 
 use std::collections::VecDeque;
 
-/// Bytes under way, in the order they arrive.
+/// Bytes on their way, in order of arrival.
 pub(crate) struct Link {
     pub(crate) latency_us: u64,
-    /// Largest segment; what is sent at once is cut into as many, 1 µs apart.
+    /// The largest segment. Longer output is split into segments 1 µs apart.
     pub(crate) segment_max: usize,
     under_way: VecDeque<(u64, Vec<u8>)>,
 }
@@ -18,7 +18,7 @@ impl Link {
     pub(crate) fn send(&mut self, now_us: u64, bytes: &mut Vec<u8>) {
         let mut arrives_us = now_us + self.latency_us;
         for segment in bytes.chunks(self.segment_max) {
-            // Nothing overtakes what was sent before.
+            // Later bytes must not overtake earlier ones.
             arrives_us = arrives_us.max(self.under_way.back().map_or(0, |(last, _)| last + 1));
             self.under_way.push_back((arrives_us, segment.to_vec()));
         }
@@ -33,7 +33,7 @@ impl Link {
         self.under_way.pop_front_if(|(at_us, _)| *at_us <= now_us).map(|(_, bytes)| bytes)
     }
 
-    /// The connection is cut: what is under way is lost.
+    /// Cuts the connection. Bytes on their way are lost.
     pub(crate) fn cut(&mut self) {
         self.under_way.clear();
     }

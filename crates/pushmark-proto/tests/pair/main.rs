@@ -1,6 +1,6 @@
-//! A client conversation and a toy server meet under virtual time, with a latency and segments.
+//! A client conversation and a toy server in virtual time, with a latency and segments.
 //!
-//! No sockets and no waiting: the clock jumps to whatever happens next, so every instant is exact.
+//! No sockets and no waiting: the clock jumps to the next event, so every instant is exact.
 
 mod link;
 mod toy;
@@ -22,7 +22,7 @@ struct Pair {
     to_client: Link,
     left: Vec<u8>,
     message: Vec<u8>,
-    /// What the client heard, and when.
+    /// The messages that the client received, with their instants.
     heard: Vec<(u64, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Pair {
         }
     }
 
-    /// Segments of an Ethernet.
+    /// Ethernet segments.
     fn of(transport: Transport) -> Pair {
         let cursor = CursorSource::Header("x-cursor".into());
         Pair::new(Config { cursor, conditional: true, ..Config::new(transport) }, 1460)
@@ -51,7 +51,7 @@ impl Pair {
         self.toy.due.push_back((at_us, Say::Message(text)));
     }
 
-    /// The client asks what its transport asks.
+    /// The client sends the request of its transport.
     fn ask(&mut self) {
         let target = match self.config.transport {
             Transport::Poll => "/poll".to_owned(),
@@ -66,14 +66,14 @@ impl Pair {
         self.to_toy.send(self.now_us, &mut out);
     }
 
-    /// Lets the client write something of its own.
+    /// Lets the client write something itself.
     fn say(&mut self, write: impl FnOnce(&mut Client, &mut Vec<u8>) -> bool) {
         let mut out = Vec::new();
         assert!(write(&mut self.client, &mut out));
         self.to_toy.send(self.now_us, &mut out);
     }
 
-    /// The connection breaks; what is under way is lost on both sides.
+    /// Breaks the connection. Bytes on their way are lost on both sides.
     fn cut(&mut self) {
         self.to_client.cut();
         self.to_toy.cut();
@@ -83,7 +83,7 @@ impl Pair {
         self.message.clear();
     }
 
-    /// Runs everything that happens up to an instant.
+    /// Runs everything up to an instant.
     fn drive(&mut self, until_us: u64) {
         loop {
             let next = [self.to_toy.next_us(), self.to_client.next_us(), self.toy.next_us()];
@@ -99,7 +99,7 @@ impl Pair {
             self.toy.handle_timeout(self.now_us, &mut out);
             self.to_client.send(self.now_us, &mut out);
             while let Some(bytes) = self.to_client.receive(self.now_us) {
-                self.client_readable(&bytes).expect("the toy keeps to the protocol");
+                self.client_readable(&bytes).expect("the toy follows the protocol");
             }
         }
     }
@@ -135,7 +135,7 @@ impl Pair {
         Ok(())
     }
 
-    /// The messages heard, without their instants.
+    /// Returns the received messages, without their instants.
     fn messages(&self) -> Vec<&str> {
         let told = |text: &&str| !text.starts_with("opened") && !text.starts_with("answered");
         self.heard.iter().map(|(_, text)| &text[..]).filter(told).collect()
@@ -180,7 +180,7 @@ fn a_message_is_handed_over_with_its_last_segment_and_not_before() {
         pair.publish(500_000, "abcd");
         pair.ask();
         pair.drive(1_000_000);
-        // One byte a segment, one µs a segment. The chunk's own end comes after the blank line.
+        // One byte a segment, one µs a segment. The end of the chunk follows the blank line.
         let last_us = 500_000 + LATENCY_US + framing + 4 - 1;
         assert_eq!(pair.heard_at("abcd"), Some(last_us), "{transport:?}");
     }
@@ -203,7 +203,7 @@ fn segments_of_one_byte_carry_the_same_messages() {
 fn a_long_poll_resumes_with_its_cursor() {
     let mut pair = Pair::of(Transport::LongPoll);
     pair.publish(100_000, "one");
-    // Published while the client is deaf: the answer with `one` is under way, or its next request.
+    // Published while the client is deaf: the answer with `one` or the next request is on its way.
     pair.publish(105_000, "two");
     pair.publish(115_000, "three");
     pair.ask();
@@ -255,7 +255,7 @@ fn an_event_stream_reconnects_with_its_last_event_id() {
         pair.publish(at_us, text);
     }
     pair.ask();
-    // In the middle of `two`, with its id already read.
+    // In the middle of `two`, after its id was read.
     pair.drive(200_000 + LATENCY_US + 12);
     pair.cut();
     assert_eq!(pair.client.last_event_id(), "1", "an event counts from its blank line");
@@ -316,7 +316,7 @@ fn a_close_is_answered_by_either_side() {
     pair.toy.due.push_back((100_000, Say::Close(1001)));
     pair.ask();
     pair.drive(500_000);
-    assert_eq!(pair.heard_at("Closed { code: Some(1001) }"), Some(100_000 + LATENCY_US));
+    assert_eq!(pair.heard_at("Closed { code: Some(1001), reason: \"\" }"), Some(100_000 + LATENCY_US));
     assert_eq!(pair.toy.heard, [(100_000 + ROUND_TRIP_US, "close Some(1001)".to_owned())]);
 
     let mut pair = Pair::of(Transport::WebSocket);
@@ -327,5 +327,5 @@ fn a_close_is_answered_by_either_side() {
         true
     });
     pair.drive(500_000);
-    assert_eq!(pair.heard_at("Closed { code: Some(1000) }"), Some(100_000 + ROUND_TRIP_US));
+    assert_eq!(pair.heard_at("Closed { code: Some(1000), reason: \"\" }"), Some(100_000 + ROUND_TRIP_US));
 }

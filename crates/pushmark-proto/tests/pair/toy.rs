@@ -1,4 +1,4 @@
-//! A toy push server for one client: every transport of one channel, in as little as will do.
+//! A minimal toy push server for one client: every transport, one channel.
 
 use std::collections::VecDeque;
 
@@ -9,23 +9,23 @@ use pushmark_proto::websocket::{Decoder, Event, Opcode, Role, encode, handshake:
 /// How long a poll is held.
 pub(crate) const HOLD_US: u64 = 1_000_000;
 
-/// The server's side of the channel, and of the connection that is open.
+/// The server's side of the channel and of the open connection.
 #[derive(Default)]
 pub(crate) struct Toy {
-    /// What is published when.
+    /// The planned publications and their instants.
     pub(crate) due: VecDeque<(u64, Say)>,
     /// Everything published; the cursor and the event id are indexes into it.
     pub(crate) log: Vec<String>,
-    /// What the client said over WebSocket, and when it arrived.
+    /// The client's WebSocket messages, with their instants of arrival.
     pub(crate) heard: Vec<(u64, String)>,
-    /// The targets asked for.
+    /// The requested targets.
     pub(crate) requests: Vec<String>,
     connection: Connection,
     left: Vec<u8>,
     message: Vec<u8>,
 }
 
-/// What a server does of its own accord.
+/// Actions of the server that are not answers.
 pub(crate) enum Say {
     Message(&'static str),
     Ping(&'static str),

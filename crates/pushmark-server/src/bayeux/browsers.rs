@@ -1,21 +1,21 @@
-//! Browsers with a connect that is held. A browser has few connections to a server, and two of
-//! its sessions that both hold one would leave none for anything else.
+//! Browsers with a held connect. A browser has few connections to a server, and two sessions that each hold
+//! one would leave none for other requests.
 
 use std::collections::HashMap;
 
-/// How many connects are held, by browser; over all threads.
+/// The number of held connects by browser, over all threads.
 #[derive(Debug, Default)]
 pub(crate) struct Browsers(HashMap<u64, u32>);
 
 impl Browsers {
-    /// A connect is held. A session without a browser is 0, and does not count.
+    /// Counts a held connect. Browser 0 means none and does not count.
     pub(crate) fn enter(&mut self, browser: u64) {
         if browser != 0 {
             *self.0.entry(browser).or_insert(0) += 1;
         }
     }
 
-    /// It was answered.
+    /// Counts its answer.
     pub(crate) fn leave(&mut self, browser: u64) {
         if let Some(held) = self.0.get_mut(&browser) {
             *held -= 1;
@@ -25,7 +25,7 @@ impl Browsers {
         }
     }
 
-    /// Whether any is.
+    /// Returns whether a connect of this browser is held.
     pub(crate) fn is_held(&self, browser: u64) -> bool {
         self.0.contains_key(&browser)
     }

@@ -1,15 +1,15 @@
-//! Client ids: they name a thread, a session in it, and a secret that nobody can guess.
+//! Client ids: they contain a thread, a session in it, and an unpredictable secret.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 /// A `clientId` (Bayeux: at least 128 random bits, never used twice): 52 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientId {
-    /// The thread where the session lives.
+    /// The thread of the session.
     pub(crate) thread: u16,
-    /// Its token there.
+    /// The session's token in this thread.
     pub(crate) token: u64,
-    /// What makes it the client's own.
+    /// The secret that only this client knows.
     pub(crate) secret: u128,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct ClientId {
 const DIGITS: usize = 4 + 16 + 32;
 
 impl ClientId {
-    /// Reads it. `None` for what is none of ours.
+    /// Parses an id. Returns `None` if it is not an id of this server.
     pub(crate) fn parse(text: &str) -> Option<ClientId> {
         if text.len() != DIGITS || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -29,13 +29,13 @@ impl ClientId {
         })
     }
 
-    /// As it stands in messages.
+    /// Returns the text used in messages.
     pub(crate) fn text(&self) -> String {
         format!("{:04x}{:016x}{:032x}", self.thread, self.token, self.secret)
     }
 }
 
-/// Where secrets come from: SipHash, keyed by the operating system's random numbers, of a count.
+/// Generates secrets: SipHash of a counter, keyed with random numbers of the operating system.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     keys: [RandomState; 2],
@@ -43,7 +43,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// The next secret.
+    /// Returns the next secret.
     pub(crate) fn next(&mut self) -> u128 {
         self.count += 1;
         let [high, low] = self.keys.each_ref().map(|key| key.hash_one(self.count));
@@ -51,7 +51,8 @@ impl Secrets {
     }
 }
 
-/// A browser, as sessions compare it: by its cookie's value, ours or another server's.
+/// Returns a hash that identifies a browser by its cookie value, whether this or another server set the
+/// cookie.
 pub(crate) fn browser(key: &RandomState, cookie: &str) -> u64 {
     key.hash_one(cookie)
 }

@@ -1,9 +1,8 @@
-//! What a thread remembers of Bayeux (CONTRACT 6.7): sessions, their names, and patterns of
-//! channels. How messages are read and answered is `shard/bayeux/`.
+//! The Bayeux state of a thread (CONTRACT 6.7): sessions, their names, and channel patterns. `shard/bayeux/`
+//! reads and answers the messages.
 //!
-//! A session outlives its connections, and its requests may come over several of them. It lives
-//! in the thread that made it; a connection that speaks for a session of another thread is
-//! handed over to that thread.
+//! A session outlives its connections, and its requests may use several of them. It stays in the thread that
+//! made it. A connection with messages for a session of another thread moves to that thread.
 
 pub(crate) mod browsers;
 pub(crate) mod client_id;
@@ -17,18 +16,19 @@ pub(crate) use session::{Connect, Event, Session};
 
 use crate::hub::is_channel_name;
 
-/// Marks the token of a session in lists and timers that connections share with them: this bit
-/// of a connection's token would need two thousand million connections.
+/// Marks session tokens in lists and timers that also contain connection tokens. A connection token would
+/// have this bit only with two thousand million connections.
 pub(crate) const SESSION: u64 = 1 << 31;
 
-/// Most sessions of one thread. Beyond it handshakes are refused.
-pub(crate) const SESSIONS_MAX: usize = 1 << 20;
+/// The most sessions of one thread, about half a kilobyte each. Beyond it handshakes are refused, so that
+/// clients that never connect hold at most 128 MiB for the lifetime of a session.
+pub(crate) const SESSIONS_MAX: usize = 1 << 18;
 
-/// Most subscriptions of one session. Beyond it subscriptions are refused.
+/// The most subscriptions of one session. Beyond it subscriptions are refused.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 4096;
 
-/// The channel of the contract that a Bayeux channel stands for: `c` of `/c`. `None` for what
-/// is no channel. The contract allows more characters than Bayeux; all of them are taken.
+/// Returns the contract's channel for a Bayeux channel: `c` for `/c`. Returns `None` for an invalid name. The
+/// contract allows more characters than Bayeux; all of them are accepted.
 pub(crate) fn contract_channel(name: &str) -> Option<&str> {
     let channel = name.strip_prefix('/')?;
     let segments = || channel.split('/');
@@ -36,7 +36,7 @@ pub(crate) fn contract_channel(name: &str) -> Option<&str> {
     (plain && is_channel_name(channel)).then_some(channel)
 }
 
-/// Whether a name stands for many channels: a channel, and `/*` or `/**` after it.
+/// Returns whether a name is a pattern: a channel followed by `/*` or `/**`.
 pub(crate) fn is_pattern(name: &str) -> bool {
     let parent = name.strip_suffix("/**").or_else(|| name.strip_suffix("/*"));
     parent.is_some_and(|parent| parent.is_empty() || contract_channel(parent).is_some())

@@ -1,7 +1,6 @@
 //! Subscriptions to many channels at once: `/a/*` and `/a/**`, by their text.
 //!
-//! A publication looks its patterns up, one for each of its channel's segments and one more;
-//! nothing is matched against what does not apply to it.
+//! A publication looks up only its own patterns: one for each segment of its channel, and one more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +10,10 @@ use pushmark_proto::bayeux::channel;
 use crate::channel::Subscriber;
 use crate::hub::Full;
 
-/// Most different patterns of one thread.
+/// The most different patterns of one thread.
 const PATTERNS_MAX: usize = 1 << 16;
 
-/// Marks the number of a pattern where channels have theirs, which are far lower.
+/// Distinguishes pattern numbers from channel numbers, which are far lower.
 const PATTERN: u32 = 1 << 31;
 
 /// All patterns of one thread.
@@ -22,7 +21,7 @@ const PATTERN: u32 = 1 << 31;
 pub(crate) struct Patterns {
     ids: HashMap<Arc<str>, u32>,
     list: Vec<Pattern>,
-    /// Places in the list without a pattern.
+    /// Free places in the list.
     free: Vec<u32>,
 }
 
@@ -32,18 +31,19 @@ struct Pattern {
     subscribers: Vec<Subscriber>,
 }
 
-/// Whether this is a pattern's number.
+/// Returns whether this is a pattern's number.
 pub(crate) fn is_pattern_id(id: u32) -> bool {
     id & PATTERN != 0
 }
 
 impl Patterns {
-    /// Nobody subscribed to any.
+    /// Returns whether there are no subscriptions to patterns.
     pub(crate) fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Its number. It exists as long as it has a subscriber, and one must follow.
+    /// Returns a pattern's number. The caller must add a subscriber, because a pattern exists only while it
+    /// has one.
     pub(crate) fn id(&mut self, name: &str) -> Result<u32, Full> {
         if let Some(&id) = self.ids.get(name) {
             return Ok(id);
@@ -67,24 +67,24 @@ impl Patterns {
         Ok(place | PATTERN)
     }
 
-    /// Its number, where somebody is subscribed to it.
+    /// Returns a pattern's number if it has a subscriber.
     pub(crate) fn known(&self, name: &str) -> Option<u32> {
         self.ids.get(name).copied()
     }
 
-    /// Its text.
+    /// Returns its text.
     pub(crate) fn name(&self, id: u32) -> &str {
         &self.list[place(id)].name
     }
 
-    /// Adds a subscriber; gives its position.
+    /// Adds a subscriber. Returns its position.
     pub(crate) fn subscribe(&mut self, id: u32, subscriber: Subscriber) -> u32 {
         let subscribers = &mut self.list[place(id)].subscribers;
         subscribers.push(subscriber);
         (subscribers.len() - 1) as u32
     }
 
-    /// Removes the subscriber at a position. Gives the one who stands there now, if another does.
+    /// Removes the subscriber at a position. Returns the subscriber that moved to this position, if any.
     pub(crate) fn unsubscribe(&mut self, id: u32, position: u32) -> Option<Subscriber> {
         let pattern = &mut self.list[place(id)];
         pattern.subscribers.swap_remove(position as usize);
@@ -97,15 +97,16 @@ impl Patterns {
         pattern.subscribers.get(position as usize).copied()
     }
 
-    /// The subscriber at a position.
+    /// Returns the subscriber at a position.
     pub(crate) fn at(&mut self, id: u32, position: u32) -> &mut Subscriber {
         &mut self.list[place(id)].subscribers[position as usize]
     }
 
-    /// Who hears a channel of the contract through a pattern; one may come several times.
+    /// Iterates over the subscribers that receive a channel through a pattern. A subscriber may appear
+    /// several times.
     pub(crate) fn hearers(&self, channel: &str) -> impl Iterator<Item = &Subscriber> {
         let name = format!("/{channel}");
-        // Collected, for the names are made one after the other: a channel has few segments.
+        // Collected, because the names are made one after the other. A channel has few segments.
         let patterns: Vec<u32> =
             channel::patterns(&name).filter_map(|pattern| self.ids.get(&*pattern).copied()).collect();
         patterns.into_iter().flat_map(|id| &self.list[place(id)].subscribers)

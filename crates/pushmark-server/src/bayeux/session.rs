@@ -1,90 +1,92 @@
-//! One Bayeux session: what it hears, what waits for it, and the connect that is held.
+//! One Bayeux session: its subscriptions, its waiting events, and its held connect.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use pushmark_net::Nanos;
 use pushmark_proto::bayeux::ext::TimeSyncRequest;
 
 use super::patterns::is_pattern_id;
 use crate::connection::{Debts, Subscription};
+use crate::frame::{Frame, Place, queues_are_full};
 use crate::ledger::Ledger;
 use crate::options::QueuePolicy;
 use crate::outbox::Overflow;
 use crate::stats::Counter;
 
-/// One session. Idle, it owns its subscriptions and the connect that is held.
+/// One session. While idle, it owns its subscriptions and the held connect.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// What a client id must say beside the session's token.
+    /// The secret that a client id must contain in addition to the session's token.
     pub(crate) secret: u128,
-    /// Its cookie, hashed; 0: it has none.
+    /// Its cookie, hashed; 0 if it has none.
     pub(crate) browser: u64,
-    /// Its number in the truth log: that of the connection that shook hands.
+    /// Its number in the truth log: that of the connection that sent the handshake.
     pub(crate) ordinal: u32,
-    /// A connect came: from the second on they are held.
+    /// A connect was received. Later ones are held.
     pub(crate) met: bool,
-    /// It was told of another session in the same browser.
+    /// The client was informed of another session in the same browser.
     pub(crate) told_multiple: bool,
-    /// Over what its last connect came.
+    /// Whether its last connect used a WebSocket.
     pub(crate) by_socket: bool,
-    /// Where `/stats` counts it as a subscriber.
+    /// The `/stats` counter that counts it as a subscriber.
     pub(crate) counted: Option<Counter>,
-    /// The WebSocket its messages are pushed over, while it is there.
+    /// The open WebSocket for its messages.
     pub(crate) socket: Option<u64>,
     /// The connect that waits for its reply.
     pub(crate) connect: Option<Box<Connect>>,
     /// Channels and patterns.
     pub(crate) subscriptions: Vec<Subscription>,
-    /// Events for its next answer.
+    /// Events for its next response.
     waiting: VecDeque<Event>,
-    /// The acknowledge extension, where it asked for it.
+    /// The acknowledge extension, if requested.
     acks: Option<Box<Acks>>,
-    /// Messages that faults owe it.
+    /// Messages held back by faults.
     pub(crate) debts: Option<Box<Debts>>,
-    /// When it is forgotten, unless a connect comes; of no meaning while one is held.
+    /// When the session expires without a connect. Meaningless while one is held.
     pub(crate) expires_ns: Nanos,
-    /// The earliest timer pending for it; `Nanos::MAX`: none.
+    /// Its earliest pending timer; `Nanos::MAX` if none.
     pub(crate) timer_ns: Nanos,
 }
 
 /// A connect that waits for its reply.
 #[derive(Clone, Debug)]
 pub(crate) struct Connect {
-    /// The connection it came over.
+    /// The connection that carried it.
     pub(crate) token: u64,
     pub(crate) keep_alive: bool,
-    /// Its `id`, as written; empty: it has none.
+    /// Its `id`, as written; empty if it has none.
     pub(crate) id: Box<str>,
     pub(crate) since_ns: Nanos,
-    /// When it is answered at the latest.
+    /// The deadline for its answer.
     pub(crate) until_ns: Nanos,
-    /// What its timesync extension said, and the clock when it came, ms.
+    /// Its timesync fields, and the clock at its arrival, ms.
     pub(crate) timesync: Option<(TimeSyncRequest, i64)>,
 }
 
-/// A message as Bayeux subscribers hear it, encoded once for all of them.
+/// A message for Bayeux subscribers, encoded once for all of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
-    pub(crate) bytes: Rc<[u8]>,
+    pub(crate) bytes: Frame,
     pub(crate) cursor: u64,
     pub(crate) channel: u32,
-    /// It was sent before, and is in the books.
+    /// It was sent before and is already counted.
     pub(crate) sent: bool,
+    /// Its place in the queue of its session.
+    pub(crate) place: Option<Place>,
 }
 
-/// The acknowledge extension: what was sent with a connect's reply is kept until the next
-/// connect says that it came.
+/// The acknowledge extension: events sent with a connect's reply are kept until the next connect confirms
+/// them.
 #[derive(Debug, Default)]
 struct Acks {
     /// The number of the last batch sent.
     batch: i64,
-    /// Sent and not confirmed, each with its batch.
+    /// Sent and unconfirmed events, each with its batch.
     unconfirmed: VecDeque<(i64, Event)>,
 }
 
 impl Session {
-    /// A session after its handshake.
+    /// Makes a session after its handshake.
     pub(crate) fn new(secret: u128, browser: u64, ordinal: u32, with_acks: bool) -> Session {
         Session {
             secret,
@@ -105,83 +107,94 @@ impl Session {
         }
     }
 
-    /// Whether it may hear several messages at once.
+    /// Returns whether it may receive several messages at once.
     pub(crate) fn hears_several(&self) -> bool {
         let wide = |subscription: &Subscription| is_pattern_id(subscription.channel);
         self.subscriptions.len() > 1 || self.subscriptions.iter().any(wide)
     }
 
-    /// Whether events come with connect replies only.
+    /// Returns whether events are sent with connect replies only.
     pub(crate) fn has_acks(&self) -> bool {
         self.acks.is_some()
     }
 
-    /// Whether something waits for its next answer.
+    /// Returns whether events wait for its next response.
     pub(crate) fn is_owed(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Keeps an event for the next answer. At most `max` wait, unconfirmed ones among them.
+    /// Keeps an event for the next response. At most `max` wait, including unconfirmed ones.
     pub(crate) fn wait(
         &mut self,
-        event: Event,
+        mut event: Event,
         max: usize,
         policy: QueuePolicy,
         ledger: &mut Ledger,
     ) -> Result<(), Overflow> {
         let unconfirmed = self.acks.as_ref().map_or(0, |acks| acks.unconfirmed.len());
-        if self.waiting.len() + unconfirmed >= max.max(1) {
+        let all_full = queues_are_full();
+        if all_full {
+            ledger.count(Counter::QueuesFull);
+        }
+        if all_full || self.waiting.len() + unconfirmed >= max.max(1) {
             if policy == QueuePolicy::Disconnect {
                 return Err(Overflow);
             }
-            // What was sent once is in the books, and most likely came.
+            // An event that was sent once is counted, and most likely arrived.
             let confirmed = self.acks.as_mut().and_then(|acks| acks.unconfirmed.pop_front());
             let oldest = confirmed.map(|(_, event)| event).or_else(|| self.waiting.pop_front());
+            if oldest.is_none() {
+                return Err(Overflow); // nothing can be dropped to make room
+            }
             if let Some(oldest) = oldest.filter(|event| !event.sent) {
                 ledger.overflowed(oldest.cursor);
             }
         }
+        event.place = Some(Place::of(&event.bytes));
         self.waiting.push_back(event);
         ledger.queue_reached(self.waiting.len() + unconfirmed);
         Ok(())
     }
 
-    /// A connect confirms what came up to this batch; the rest is sent again, before what is newer.
+    /// Removes the events up to this batch, which a connect confirms. The others are sent again, before newer
+    /// ones.
     pub(crate) fn confirm(&mut self, batch: i64) {
         let Some(acks) = &mut self.acks else { return };
         while let Some((sent, event)) = acks.unconfirmed.pop_back() {
             if sent <= batch {
-                break; // what stands before it is older still
+                break; // all earlier ones are older
             }
             self.waiting.push_front(event);
         }
         acks.unconfirmed = VecDeque::new();
     }
 
-    /// Begins the next batch, whose number the connect reply tells. `None` without the extension.
+    /// Begins the next batch. Returns its number for the connect reply, or `None` without the extension.
     pub(crate) fn next_batch(&mut self) -> Option<i64> {
         let acks = self.acks.as_mut()?;
         acks.batch += 1;
         Some(acks.batch)
     }
 
-    /// Takes what waits, to be sent now.
+    /// Takes the waiting events, to be sent now.
     pub(crate) fn take_waiting(&mut self) -> Vec<Event> {
         let events: Vec<Event> = std::mem::take(&mut self.waiting).into();
         self.sent(&events);
         events
     }
 
-    /// These events are on their way with the present batch.
+    /// Records that these events are sent with the present batch.
     pub(crate) fn sent(&mut self, events: &[Event]) {
         if let Some(acks) = &mut self.acks {
             let batch = acks.batch;
-            let sent = events.iter().map(|event| (batch, Event { sent: true, ..event.clone() }));
+            let sent = events.iter().map(|event| {
+                (batch, Event { sent: true, place: Some(Place::of(&event.bytes)), ..event.clone() })
+            });
             acks.unconfirmed.extend(sent);
         }
     }
 
-    /// Forgets what waits and is not wanted any more.
+    /// Drops waiting events that are not wanted any more.
     pub(crate) fn retain_waiting(&mut self, mut wanted: impl FnMut(u32) -> bool) {
         self.waiting.retain(|event| wanted(event.channel));
         if let Some(acks) = &mut self.acks {
@@ -202,7 +215,7 @@ mod tests {
     }
 
     fn event(cursor: u64) -> Event {
-        Event { bytes: Rc::from(&b"{}"[..]), cursor, channel: 0, sent: false }
+        Event { bytes: Frame::from(&b"{}"[..]), cursor, channel: 0, sent: false, place: None }
     }
 
     fn wait(session: &mut Session, cursors: impl IntoIterator<Item = u64>, ledger: &mut Ledger) {
@@ -217,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_idle_session_is_small() {
-        // With its subscription, its connect and two entries in lists: about half a kilobyte.
+        // With its subscription, its connect and two list entries: about half a kilobyte.
         assert!(size_of::<Session>() + size_of::<Connect>() <= 352, "{}", size_of::<Session>());
     }
 

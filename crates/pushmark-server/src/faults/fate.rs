@@ -1,27 +1,27 @@
-//! Which delivery and which connection a fault strikes: exact counters, shared by all threads.
+//! Decides which delivery and which connection a fault affects, with exact counters shared by all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Faults, OneIn};
 
-/// What becomes of one delivery.
+/// The fate of one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is made as it should be.
+    /// It is delivered unchanged.
     Whole,
-    /// It is not made.
+    /// It is dropped.
     Dropped,
-    /// It is made twice.
+    /// It is delivered twice.
     Twice,
-    /// It waits, to be made after the next one.
+    /// It waits and is delivered after the next one.
     HeldBack,
-    /// It is made without its end.
+    /// It is delivered without its end.
     CutShort,
-    /// It is made with another first byte.
+    /// It is delivered with another first byte.
     Corrupted,
 }
 
-/// What becomes of one connection that asks to subscribe.
+/// The fate of one connection that subscribes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Welcome {
     /// It is served.
@@ -32,7 +32,20 @@ pub(crate) enum Welcome {
     Ignored,
 }
 
-/// The counters of all faults that strike one in N.
+/// The fate of one publication by request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reception {
+    /// It is published and acknowledged.
+    Taken,
+    /// It is refused and not published.
+    Refused,
+    /// It is published but refused.
+    Denied,
+    /// It is published but never answered.
+    HungUp,
+}
+
+/// The counters of all faults that affect one in N.
 #[derive(Debug)]
 pub(crate) struct Fates {
     drop: Strikes,
@@ -42,6 +55,9 @@ pub(crate) struct Fates {
     corrupt: Strikes,
     refuse: Strikes,
     half_open: Strikes,
+    refuse_publish: Strikes,
+    deny_publish: Strikes,
+    hang_up: Strikes,
 }
 
 impl Fates {
@@ -54,11 +70,14 @@ impl Fates {
             corrupt: Strikes::new(faults.corrupt),
             refuse: Strikes::new(faults.refuse),
             half_open: Strikes::new(faults.half_open),
+            refuse_publish: Strikes::new(faults.refuse_publish),
+            deny_publish: Strikes::new(faults.deny_publish),
+            hang_up: Strikes::new(faults.hang_up),
         }
     }
 
-    /// Decides the next delivery. `may_hold_back`: this subscriber is not already waiting for
-    /// the other half of a swap on this channel.
+    /// Decides the next delivery. `may_hold_back`: this subscriber is not already waiting for the other half
+    /// of a swap on this channel.
     pub(crate) fn of_delivery(&self, may_hold_back: bool) -> Fate {
         let mut fate = Fate::Whole;
         for (strikes, blow, able) in [
@@ -68,7 +87,7 @@ impl Fates {
             (&self.truncate, Fate::CutShort, true),
             (&self.corrupt, Fate::Corrupted, true),
         ] {
-            // Each fault counts every delivery, whatever another made of it.
+            // Each fault counts every delivery, even if another fault affects it.
             if strikes.next(able && fate == Fate::Whole) {
                 fate = blow;
             }
@@ -76,7 +95,22 @@ impl Fates {
         fate
     }
 
-    /// Decides the next connection that asks to subscribe.
+    /// Decides the next publication by request.
+    pub(crate) fn of_publication(&self) -> Reception {
+        let mut reception = Reception::Taken;
+        for (strikes, blow) in [
+            (&self.refuse_publish, Reception::Refused),
+            (&self.deny_publish, Reception::Denied),
+            (&self.hang_up, Reception::HungUp),
+        ] {
+            if strikes.next(reception == Reception::Taken) {
+                reception = blow;
+            }
+        }
+        reception
+    }
+
+    /// Decides the next connection that subscribes.
     pub(crate) fn of_connection(&self) -> Welcome {
         let refused = self.refuse.next(true);
         let ignored = self.half_open.next(!refused);
@@ -88,8 +122,8 @@ impl Fates {
     }
 }
 
-/// One fault's count of chances, and of blows that are still owed because they fell together
-/// with another fault's: the next chance gets them, so that totals stay exact.
+/// One fault's count of chances, and of strikes that are still owed because they coincided with another
+/// fault. The next chance gets an owed strike, so that totals stay exact.
 #[derive(Debug)]
 struct Strikes {
     one_in: Option<OneIn>,
@@ -102,7 +136,7 @@ impl Strikes {
         Strikes { one_in, chances: AtomicU64::new(0), owed: AtomicU64::new(0) }
     }
 
-    /// Counts a chance; whether it is struck. It is not unless it is `able` to be.
+    /// Counts a chance. Returns whether the fault strikes, which requires `able`.
     fn next(&self, able: bool) -> bool {
         let Some(OneIn(n)) = self.one_in else { return false };
         let chance = self.chances.fetch_add(1, Relaxed) + 1;
@@ -138,7 +172,7 @@ mod tests {
             let all = one_in(10);
             let faults =
                 Faults { drop: all, dup: all, swap: all, truncate: all, corrupt: all, ..Faults::default() };
-            // 1,005 chances: the blows of the thousandth have landed by then.
+            // 1,005 chances: the strikes of the thousandth are done by then.
             assert_eq!(count(&Fates::new(&faults), 1_005, fate), 100, "{fate:?}");
         }
     }
@@ -149,6 +183,17 @@ mod tests {
         assert_eq!(fates.of_delivery(true), Fate::Whole);
         assert_eq!(fates.of_delivery(false), Fate::Whole);
         assert_eq!(fates.of_delivery(true), Fate::HeldBack);
+    }
+
+    #[test]
+    fn publications_are_refused_denied_and_never_answered_in_their_share() {
+        let one = one_in(5);
+        let faults = Faults { refuse_publish: one, deny_publish: one, hang_up: one, ..Faults::default() };
+        let fates = Fates::new(&faults);
+        let receptions: Vec<Reception> = (0..102).map(|_| fates.of_publication()).collect();
+        for blow in [Reception::Refused, Reception::Denied, Reception::HungUp] {
+            assert_eq!(receptions.iter().filter(|r| **r == blow).count(), 20, "{blow:?}");
+        }
     }
 
     #[test]

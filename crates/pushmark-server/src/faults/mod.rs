@@ -1,62 +1,72 @@
-//! What the server does wrong on request: the known answers the instrument is checked with.
+//! Faults on request: known errors that the measuring tool is checked against.
 //!
-//! Every fault is deterministic. Those that strike one in N keep an exact count, so that the
-//! total after `count` chances is `count / N`, rounded down. This file is the vocabulary, as
-//! the command line writes it; `fate.rs` decides when each strikes.
+//! Every fault is deterministic. Faults that affect one in N keep an exact count, so that the total after
+//! `count` chances is `count / N`, rounded down. This file defines the faults as the command line writes
+//! them; `fate.rs` decides when each strikes.
 
+mod encode;
 pub(crate) mod fate;
 mod spec;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
+pub use encode::Encode;
 pub use spec::SpecError;
 
-/// All faults; the default has none.
+/// All faults; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Every delivery is written so long after it would have been.
+    /// Every delivery is written this much later.
     pub delay: Option<Delay>,
-    /// Every thread stands still for a while.
+    /// Every thread stops for a while.
     pub freeze: Option<Freeze>,
-    /// One in N deliveries is not made.
+    /// One in N deliveries is dropped.
     pub drop: Option<OneIn>,
-    /// One in N deliveries is made twice; in two answers where a long poll carries it.
+    /// One in N deliveries is made twice; for a long poll, in two answers.
     pub dup: Option<OneIn>,
-    /// One in N deliveries changes places with the next of its channel to the same subscriber.
+    /// One in N deliveries is swapped with the next of its channel to the same subscriber.
     pub swap: Option<OneIn>,
     /// One in N deliveries lacks its last [`TRUNCATED_BYTES`] bytes, and so its stamp.
     pub truncate: Option<OneIn>,
-    /// One in N deliveries has another first byte than was published: its padding is wrong, its
-    /// stamp is not. A payload that is a stamp and nothing else has no padding to be wrong.
+    /// One in N deliveries has another first byte than published, so its padding is wrong and its stamp is
+    /// not. A payload that consists of a stamp only has no padding to corrupt.
     pub corrupt: Option<OneIn>,
-    /// One in N connections that ask to subscribe is reset.
+    /// One in N connections that subscribe is reset.
     pub refuse: Option<OneIn>,
-    /// One in N connections that ask to subscribe is never answered.
+    /// One in N connections that subscribe is never answered.
     pub half_open: Option<OneIn>,
-    /// One in N connections that subscribed is reset at a set time, between publications.
+    /// One in N subscribed connections is reset at a set time, between publications.
     pub reset: Option<ResetAt>,
-    /// Messages leave in pieces of so many bytes, one a millisecond.
+    /// Messages are written in pieces of this size, one a millisecond.
     pub slow_write: Option<NonZeroUsize>,
-    /// Every emitter falls silent, without a word, after so many publications on each channel.
+    /// Every payload is delivered encoded, including its stamp.
+    pub encode: Option<Encode>,
+    /// One in N publications by request is answered with 503 and not published.
+    pub refuse_publish: Option<OneIn>,
+    /// One in N publications by request is published and still answered with 503.
+    pub deny_publish: Option<OneIn>,
+    /// One in N publications by request is published, and its connection is reset without an answer.
+    pub hang_up: Option<OneIn>,
+    /// Every emitter silently stops after this number of publications on each channel.
     pub stop_emitters_after: Option<u64>,
 }
 
-/// Bytes a truncated message lacks at its end; what is left is no stamp.
+/// The bytes that a truncated message lacks at its end. The rest is not a stamp.
 pub const TRUNCATED_BYTES: usize = 10;
 
-/// How often a fault strikes: `1/N`, the Nth chance first.
+/// How often a fault strikes: `1/N`, first at the Nth chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneIn(pub NonZeroU64);
 
 /// How late deliveries are: `5ms`, `table:1ms,2ms,5ms` or `bimodal:2ms,20ms,10`.
 ///
-/// Publications are numbered by their stamp's sequence, those without a stamp by their order.
-/// Where later publications have shorter delays they overtake earlier ones.
+/// Publications are numbered by the sequence of their stamp, or without a stamp by their order. Later
+/// publications with shorter delays overtake earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// All alike, ns.
+    /// The same for all, ns.
     Fixed(u64),
-    /// By number of the publication, over and over, ns. Never empty.
+    /// By the number of the publication, repeating, ns. Never empty.
     Table(Vec<u64>),
     /// Every `every`th publication `rare_ns`, all others `usual_ns`.
     Bimodal {
@@ -64,13 +74,13 @@ pub enum Delay {
         usual_ns: u64,
         /// Delay of every `every`th publication, ns.
         rare_ns: u64,
-        /// How often the rare delay is taken.
+        /// The interval of the rare delay.
         every: NonZeroU64,
     },
 }
 
 impl Delay {
-    /// The delay of a publication, numbered from 0, ns.
+    /// Returns the delay of a publication, numbered from 0, ns.
     pub fn of(&self, number: u64) -> u64 {
         match self {
             Delay::Fixed(ns) => *ns,
@@ -81,9 +91,9 @@ impl Delay {
     }
 }
 
-/// `S@T`: stand still for S, beginning T after the first publication (`2s@5s`). Emitters keep
-/// their schedule and publish what they missed afterwards, each tick with its own due instant
-/// (unless [`crate::Options::skip_late`] is set). A pass of writes is never interrupted.
+/// `S@T`: stop for S, beginning T after the first publication (`2s@5s`). Emitters keep their schedule and
+/// afterwards publish the missed ticks, each with its own due instant (unless [`crate::Options::skip_late`]
+/// is set). A pass of writes is never interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
     /// How long, ns.
@@ -95,14 +105,14 @@ pub struct Freeze {
 /// `1/N@T`: reset every Nth connection that subscribed, T after the first publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResetAt {
-    /// Which of the connections, counted in the order in which they first asked to subscribe.
+    /// Which connections, counted in the order in which they first subscribed.
     pub one_in: OneIn,
     /// When, ns after the first publication.
     pub after_ns: u64,
 }
 
 impl Faults {
-    /// Whether single deliveries are tampered with.
+    /// Returns whether faults affect single deliveries.
     pub(crate) fn strike_deliveries(&self) -> bool {
         [self.drop, self.dup, self.swap, self.truncate, self.corrupt].iter().any(Option::is_some)
     }

@@ -1,4 +1,4 @@
-//! Fault specifications from text and back. Every error says what would be accepted.
+//! Parses and formats fault specifications. Every error lists what is accepted.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -8,7 +8,7 @@ use pushmark_model::units::Nanos;
 
 use super::{Delay, Freeze, OneIn, ResetAt};
 
-/// A specification that was not understood.
+/// An invalid specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     found: String,

@@ -1,4 +1,4 @@
-//! Connections come.
+//! Accepts connections.
 
 use pushmark_net::{Clock, Interest, Nanos};
 
@@ -6,11 +6,11 @@ use super::{LISTENER, Shard};
 use crate::connection::Connection;
 use crate::stats::Counter;
 
-/// Connections accepted in one go; the rest are still waiting at the next look.
+/// Connections accepted in one pass. The rest wait for the next pass.
 const ACCEPTS_MAX: usize = 256;
 
-/// How long to let connections wait when there is no room for them (descriptors, memory): the
-/// listener stays readable, and asking again at once would only burn the processor.
+/// How long connections wait when there is no room for them (descriptors, memory). The listener stays
+/// readable, so an immediate retry would only waste processor time.
 const NO_ROOM_PAUSE_NS: Nanos = 10_000_000;
 
 impl Shard {
@@ -48,7 +48,7 @@ impl Shard {
 
     fn listen(&self, interest: Interest) {
         if let Some(listener) = &self.listener {
-            // It fails only for a descriptor that is not watched, and this one is.
+            // This fails only for a descriptor that is not watched; this one is watched.
             let _ = self.poller.modify(listener.fd(), LISTENER, interest);
         }
     }

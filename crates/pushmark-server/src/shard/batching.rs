@@ -1,40 +1,42 @@
-//! Batching: what comes for a subscriber is collected for a while and leaves in one write.
+//! Batching: messages for a subscriber are collected for a while and leave in one write.
 //!
-//! A batch begins with its first message and ends `batch` later, so that no message waits longer
-//! than that for it: with one message a batch each waits the whole time, with many they wait
-//! between nothing and all of it. Nothing is reordered: whatever is written to a connection stands
-//! behind what was collected. Requests over which Bayeux or an instrumented answer is given are not
-//! collected for: such an answer holds all there is anyway.
+//! A batch begins with its first message and ends `batch` later, so no message waits longer than that. With
+//! one message per batch, each waits the whole time; with many, they wait between zero and the whole time.
+//! Nothing is reordered: later output of a connection is written after the collected messages. Bayeux and
+//! instrumented requests are not batched, because their answers contain all available messages anyway.
 
 use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
 use super::deliver::Item;
 use super::output::FLUSH_MAX;
-use super::polling::join;
-use crate::connection::Talk;
+use super::polling::{join, joined_len};
+use crate::connection::{Conversation, Debts};
 use crate::framing::Framed;
 use crate::outbox::Piece;
 use crate::reply::Reply;
 use crate::stats::Counter;
 
+/// The most bytes of messages in a held poll's batch. The message that exceeds it ends the batch.
+const BATCH_BYTES_MAX: usize = 1 << 20;
+
 impl Shard {
-    /// Whether messages are collected. A slow write has a pace of its own.
+    /// Returns whether messages are collected. Slow writes have their own pace.
     pub(super) fn collects(&self) -> bool {
         self.rules.batch_ns > 0 && self.rules.pace.is_none() && self.leave_at_ns.is_none()
     }
 
-    /// Collects messages for a connection; they begin a batch, or join it.
+    /// Collects messages for a connection. They begin or join a batch.
     pub(super) fn collect(&mut self, token: u64, pieces: &[Piece]) {
         let Some(connection) = self.live(token) else { return };
-        // A socket that was full is written to as it empties.
+        // A full socket is written to as it empties.
         let blocked = connection.outbox.is_some() && connection.pace_ns == 0;
         let has_room = connection.waiting() + pieces.len() <= self.rules.queue_max;
         if blocked {
             return self.send_now(token, pieces);
         }
         if !has_room {
-            // Batching alone may not fill a queue: this batch ends here.
+            // Batching alone must not fill a queue, so this batch ends here.
             self.wait_is_over(token);
             return self.send_now(token, pieces);
         }
@@ -46,22 +48,24 @@ impl Shard {
         self.wrote(token, outcome);
     }
 
-    /// Collects messages for a held poll, which answers them all at once.
+    /// Collects messages for a held poll, which answers with all of them at once.
     pub(super) fn collect_for_poll(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
         let queue_max = self.rules.queue_max;
         let Some(connection) = self.live(token) else { return };
         if !connection.has_collected() {
-            // CONTRACT 3.2: as of the request, so before anything of the batch is known as published.
+            // CONTRACT 3.2: as of the request, so before any message of the batch counts as published.
             let ids = connection.channels();
             let acknowledgement = self.acknowledgement(&ids);
             let Some(connection) = self.live(token) else { return };
             connection.debts.get_or_insert_default().acknowledgement = acknowledgement;
         }
         let Some(connection) = self.live(token) else { return };
-        let collected = &mut connection.debts.get_or_insert_default().collected;
+        let Debts { collected, collected_bytes, .. } = &mut **connection.debts.get_or_insert_default();
         let message = |item: &Item| (framed[item.index].publication.clone(), item.cut);
         collected.extend(items.iter().map(message));
-        if collected.len() >= queue_max {
+        let bytes = items.iter().map(|item| framed[item.index].publication.payload.len()).sum::<usize>();
+        *collected_bytes += bytes;
+        if collected.len() >= queue_max || *collected_bytes >= BATCH_BYTES_MAX {
             return self.answer_collected(token, cursor);
         }
         if connection.pace_ns == 0 {
@@ -77,7 +81,7 @@ impl Shard {
         self.schedule(token, ends_ns);
     }
 
-    /// What waited for its time may leave.
+    /// Writes output whose time has come.
     pub(super) fn wait_is_over(&mut self, token: u64) {
         if self.rules.pace.is_some() {
             return self.paced_write(token);
@@ -89,10 +93,10 @@ impl Shard {
         }
     }
 
-    /// The timer of a held poll that has collected something: its batch ends, or its hold.
+    /// Handles the timer of a held poll with collected messages: its batch or its hold ends.
     pub(super) fn batch_timer_rang(&mut self, token: u64, now_ns: Nanos) {
         let Some(connection) = self.live(token) else { return };
-        let Talk::Held(hold) = connection.talk else { return };
+        let Conversation::Held(hold) = connection.talk else { return };
         let ends_ns = connection.pace_ns.min(hold.until_ns);
         if ends_ns > now_ns {
             return self.schedule(token, ends_ns);
@@ -100,12 +104,13 @@ impl Shard {
         self.answer_collected(token, self.cursor);
     }
 
-    /// Answers a held poll with what was collected for it; `cursor` is the newest of it.
+    /// Answers a held poll with its collected messages. `cursor` is the newest of them.
     pub(super) fn answer_collected(&mut self, token: u64, cursor: u64) {
         let Some(connection) = self.live(token) else { return };
         connection.pace_ns = 0;
         let Some(debts) = &mut connection.debts else { return };
         let collected = std::mem::take(&mut debts.collected);
+        debts.collected_bytes = 0;
         let acknowledgement = std::mem::take(&mut debts.acknowledgement);
         let Some((_, hold)) = self.release(token) else { return };
         self.ledger.count(Counter::LongPollAnswers);
@@ -117,14 +122,16 @@ impl Shard {
             cursors.push(publication.cursor);
             framed.push(Framed::new(publication));
         }
-        let body = join(&framed, &items);
+        let mut body = Vec::with_capacity(joined_len(&framed, &items));
+        join(&framed, &items, &mut body);
         let extra = format!("pushmark-cursor: {cursor}\r\n{acknowledgement}");
         let keep_alive = hold.keep_alive;
         let reply = Reply { status: 200, content_type: "text/plain", extra: &extra, body: &body, keep_alive };
         let mut out = Vec::new();
         reply.write(&mut out);
-        self.note_written(token, &cursors);
+        let begun = self.write_begins(token);
         self.answer_slowly(token, &out, keep_alive);
+        self.note_written(begun, &cursors);
         self.goes_away(token, hold.with_cursor);
     }
 }

@@ -1,8 +1,7 @@
-//! Publications go to their subscribers: one pass, one write for each client.
+//! Delivers publications to their subscribers: one pass, one write for each client.
 //!
-//! The list of subscribers is copied before the first write, so that whatever a write leads to
-//! (a poll answered, a connection lost) may change the lists. The copy is 16 bytes for each
-//! delivery and is made of memory that is kept.
+//! The list of subscribers is copied before the first write, so that effects of a write (a poll answered, a
+//! connection lost) may change the lists. The copy is 16 bytes for each delivery, and its memory is reused.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,23 +12,35 @@ use pushmark_net::{Clock, Nanos, Slab};
 use super::Shard;
 use crate::bayeux::{Event, SESSION, Session};
 use crate::channel::Subscriber;
-use crate::connection::{Connection, Debts, Talk};
+use crate::connection::{Connection, Conversation, Debts};
 use crate::faults::fate::Fate;
+use crate::frame::Frame;
 use crate::framing::{Framed, Framing};
 use crate::outbox::Piece;
 use crate::publication::Publication;
 use crate::reply::Reply;
+use crate::stats::Counter;
 
-/// Most publications of one pass.
+/// The most publications of one pass.
 const PASS_MAX: usize = 64;
 
-/// Most passes of one turn: other threads may publish faster than this one delivers.
+/// The most bytes of publications in one pass, exceeded by at most the last one. Each framing of them is kept
+/// until the end of the pass.
+const PASS_BYTES_MAX: usize = 8 << 20;
+
+/// The most passes of one turn, because other threads may publish faster than this one delivers.
 const PASSES_MAX: usize = 16;
 
-/// Deliveries whose copy is kept between passes; what is larger is given back.
+/// How long passes continue before other work gets its turn. One pass is always made completely.
+const PASSES_NS: Nanos = 20_000_000;
+
+/// Deliveries whose memory is reused between passes. A larger copy is freed.
 const KEPT_MAX: usize = 1 << 16;
 
-/// Memory of one pass, kept for the next.
+/// Bytes of an answer whose memory is reused for the next. A larger one is freed.
+const KEPT_BYTES_MAX: usize = 1 << 16;
+
+/// Memory of one pass, reused for the next.
 #[derive(Default)]
 pub(super) struct Pass {
     batch: Vec<Arc<Publication>>,
@@ -43,7 +54,7 @@ pub(super) struct Pass {
     pub(super) answer: AnswerCache,
 }
 
-/// A delivery to be made.
+/// A planned delivery.
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     token: u64,
@@ -56,57 +67,85 @@ struct Planned {
 pub(super) struct Item {
     /// Index of the publication in the pass.
     pub(super) index: usize,
-    /// Without its end, by fault.
+    /// Without its end, by a fault.
     pub(super) cut: bool,
 }
 
-/// The last answer to a poll: thousands hold the same request and get the same bytes.
+/// The last answer to a poll. Thousands of clients hold the same request and get the same bytes.
 #[derive(Default)]
-pub(super) struct AnswerCache {
+pub(crate) struct AnswerCache {
     channels: Vec<u32>,
     items: Vec<Item>,
     keep_alive: bool,
     bytes: Vec<u8>,
+    /// Contains the bytes instead, if some of the receivers have to wait.
+    frame: Option<Frame>,
 }
 
 impl AnswerCache {
     pub(super) fn is_for(&self, channels: &[u32], items: &[Item], keep_alive: bool) -> bool {
-        !self.bytes.is_empty()
+        !self.bytes().is_empty()
             && (&*self.channels, &*self.items, self.keep_alive) == (channels, items, keep_alive)
     }
 
-    pub(super) fn fill(&mut self, channels: &[u32], items: &[Item], reply: &Reply<'_>) {
+    /// Builds the answer: `body` appends the messages, `len` bytes.
+    pub(super) fn fill(
+        &mut self,
+        channels: &[u32],
+        items: &[Item],
+        reply: &Reply<'_>,
+        len: usize,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) {
         self.clear();
         self.channels.extend_from_slice(channels);
         self.items.extend_from_slice(items);
         self.keep_alive = reply.keep_alive;
-        reply.write(&mut self.bytes);
+        reply.write_head(&mut self.bytes, len);
+        body(&mut self.bytes);
     }
 
-    /// To be called where the items' indexes begin to mean something else.
+    /// Clears the cache. Call it when the meaning of the items' indexes changes.
     pub(super) fn clear(&mut self) {
         self.channels.clear();
         self.items.clear();
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES_MAX);
+        self.frame = None;
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub(super) fn keep_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.frame.as_deref().unwrap_or(&self.bytes)
+    }
+
+    /// Returns the answer for receivers that have to wait, shared by all of them.
+    pub(crate) fn frame(&mut self) -> Frame {
+        let bytes = &mut self.bytes;
+        self.frame.get_or_insert_with(|| Frame::from(std::mem::take(bytes))).clone()
     }
 }
 
 impl Shard {
-    /// Delivers what waits in the inbox.
+    /// Delivers the publications that wait in the inbox.
     pub(super) fn deliver_waiting(&mut self) {
+        let mut began_ns = None;
         for _ in 0..PASSES_MAX {
             let mut batch = std::mem::take(&mut self.pass.batch);
-            self.more_waiting = self.shared.hub.take(self.index, PASS_MAX, &mut batch);
+            self.more_waiting = self.shared.hub.take(self.index, PASS_MAX, PASS_BYTES_MAX, &mut batch);
             if !batch.is_empty() {
                 self.deliver(&batch);
                 batch.clear();
             }
             self.pass.batch = batch;
             if !self.more_waiting {
+                return;
+            }
+            let now_ns = Clock::now();
+            if now_ns - *began_ns.get_or_insert(now_ns) > PASSES_NS {
                 return;
             }
         }
@@ -130,9 +169,10 @@ impl Shard {
         for same_client in deliveries.chunk_by(|a, b| a.token == b.token) {
             self.deliver_to(same_client, &mut framed, cursor);
         }
-        // Only now, so that answers given in this pass tell what was known when they were asked.
+        // Only now, so that answers given in this pass report the state at the time of their requests.
         for publication in batch {
-            self.channels.apply(publication);
+            let forgotten = self.channels.apply(publication);
+            self.ledger.counters.add(Counter::StatesForgotten, forgotten);
         }
         self.cursor = cursor;
         if !deliveries.is_empty() {
@@ -152,7 +192,7 @@ impl Shard {
             deliveries.extend(channel.subscribers.iter().map(plan));
             if !self.patterns.is_empty() {
                 deliveries.extend(self.patterns.hearers(&publication.name).map(plan));
-                // Who hears it in several ways hears it once.
+                // A client with several matching subscriptions receives the message once.
                 let mut these = deliveries.split_off(first);
                 these.sort_unstable_by_key(|delivery| delivery.token);
                 these.dedup_by_key(|delivery| delivery.token);
@@ -189,7 +229,7 @@ impl Shard {
         } else if let Some(connection) = self.live(token).filter(|_| !items.is_empty()) {
             match (connection.framing(), &connection.talk) {
                 (Some(framing), _) => self.send_items(token, framing, framed, &items),
-                (None, Talk::Registered(_)) => self.tell_registered(token, framed, &items),
+                (None, Conversation::Registered(_)) => self.tell_registered(token, framed, &items),
                 (None, _) => self.answer_held(token, framed, &items, cursor),
             }
         }
@@ -210,7 +250,7 @@ impl Shard {
         self.pass.pieces = pieces;
     }
 
-    /// Sends what a client missed, right after its head.
+    /// Sends the messages that a client missed, directly after its head.
     pub(super) fn send_history(&mut self, token: u64, mut framed: Vec<Framed>) {
         let mut items = Vec::new();
         self.decide(token, 0..framed.len(), &mut framed, &mut items);
@@ -219,8 +259,8 @@ impl Shard {
         }
     }
 
-    /// Lets the faults decide what becomes of deliveries; what is to be written is appended to
-    /// `items`. Messages kept back earlier may join `framed`.
+    /// Applies the faults to deliveries. Appends the items to be written to `items`. Messages held back
+    /// earlier may be added to `framed`.
     pub(super) fn decide(
         &mut self,
         token: u64,
@@ -278,7 +318,7 @@ impl Shard {
         }
     }
 
-    /// Puts duplicates that were kept for a poll's next answer into it.
+    /// Adds duplicates, which were kept for a poll's next answer, to this answer.
     pub(super) fn repay_duplicates(&mut self, token: u64, framed: &mut Vec<Framed>, items: &mut Vec<Item>) {
         let debts = debts_of(&mut self.connections, &mut self.sessions, token);
         let Some(Some(debts)) = debts else { return };
@@ -290,7 +330,7 @@ impl Shard {
     }
 }
 
-/// What faults owe a subscriber: a connection, or a session.
+/// Returns the messages that faults hold back from a subscriber: a connection or a session.
 fn debts_of<'a>(
     connections: &'a mut Slab<Connection>,
     sessions: &'a mut Slab<Session>,

@@ -1,15 +1,19 @@
-//! Things end: connections, the patience of faults, the server.
+//! Ends connections, applies timed faults, and stops the server.
 
 use pushmark_net::{Clock, Nanos};
 use pushmark_proto::http1::write;
 use pushmark_proto::websocket::encode;
 
 use super::Shard;
-use crate::connection::Talk;
+use crate::connection::Conversation;
 use crate::stats::Counter;
 
-/// How long a stopping server goes on writing what is unwritten.
-const LAST_WORDS_NS: Nanos = 1_000_000_000;
+/// How long a stopping server continues to write waiting output. It ends within a second, whatever its
+/// clients do.
+const LAST_WORDS_NS: Nanos = 500_000_000;
+
+/// How long connections are removed in a turn, because one may be in thousands of lists.
+const BURIALS_NS: Nanos = 20_000_000;
 
 /// How a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +29,13 @@ impl Shard {
     pub(super) fn doom(&mut self, token: u64, ending: Ending) {
         if let Some(connection) = self.live(token) {
             connection.doomed = true;
-            self.doomed.push((token, ending));
+            self.doomed.push_back((token, ending));
         }
     }
 
     pub(super) fn bury_doomed(&mut self) {
-        while let Some((token, ending)) = self.doomed.pop() {
+        let began_ns = if self.doomed.is_empty() { 0 } else { Clock::now() };
+        while let Some((token, ending)) = self.doomed.pop_front() {
             self.forget_poll(token);
             self.deregister(token);
             self.unlist(token);
@@ -38,28 +43,34 @@ impl Shard {
             self.ledger.counters.fall(Counter::Open);
             self.carrier_lost(token, &connection);
             match connection.talk {
-                Talk::WebSocket(frames) if frames.bayeux.is_some() => {}
-                Talk::Stream => self.ledger.counters.fall(Counter::Stream),
-                Talk::Sse => self.ledger.counters.fall(Counter::Sse),
-                Talk::WebSocket(_) => self.ledger.counters.fall(Counter::WebSocket),
-                // What these are counted as has ended already.
-                Talk::Held(_) | Talk::Registered(_) | Talk::Connect(_) | Talk::Moving(_) => {}
-                Talk::Request | Talk::Body(_) | Talk::Mute => {}
+                Conversation::WebSocket(frames) if frames.bayeux.is_some() => {}
+                Conversation::Stream => self.ledger.counters.fall(Counter::Stream),
+                Conversation::Sse => self.ledger.counters.fall(Counter::Sse),
+                Conversation::WebSocket(_) => self.ledger.counters.fall(Counter::WebSocket),
+                // The gauge of these has already been decreased.
+                Conversation::Held(_)
+                | Conversation::Registered(_)
+                | Conversation::Connect(_)
+                | Conversation::Moving(_) => {}
+                Conversation::Request | Conversation::Body(_) | Conversation::Mute => {}
             }
             match ending {
                 Ending::Close => drop(connection.link),
                 Ending::Reset => connection.link.reset(),
             }
+            if Clock::now() - began_ns > BURIALS_NS {
+                return;
+            }
         }
     }
 
-    /// When to freeze; known once something was published, and only once.
+    /// Returns when to freeze. Known after the first publication, and only once.
     pub(super) fn freeze_at_ns(&self) -> Option<Nanos> {
         let freeze = self.shared.options.faults.freeze.filter(|_| !self.frozen)?;
         Some(self.shared.hub.first_publication_ns()? + freeze.after_ns)
     }
 
-    /// Stands still, between two passes, until the freeze is over.
+    /// Stops, between two passes, until the freeze is over.
     pub(super) fn freeze_if_due(&mut self) {
         let Some(at_ns) = self.freeze_at_ns() else { return };
         let Some(freeze) = self.shared.options.faults.freeze else { return };
@@ -73,13 +84,13 @@ impl Shard {
         }
     }
 
-    /// When to reset connections; known once something was published, and only once.
+    /// Returns when to reset connections. Known after the first publication, and only once.
     pub(super) fn reset_at_ns(&self) -> Option<Nanos> {
         let reset = self.shared.options.faults.reset.filter(|_| !self.reset_done)?;
         Some(self.shared.hub.first_publication_ns()? + reset.after_ns)
     }
 
-    /// Resets every Nth connection that has subscribed; no pass is under way.
+    /// Resets every Nth connection that has subscribed. No pass is under way.
     pub(super) fn reset_if_due(&mut self) {
         let Some(at_ns) = self.reset_at_ns() else { return };
         let Some(reset) = self.shared.options.faults.reset else { return };
@@ -97,15 +108,15 @@ impl Shard {
         }
     }
 
-    /// Begins to stop: no new connections and no emitters; held polls are answered, streams and
-    /// WebSockets are ended as their protocols want it, and what is unwritten gets a second.
+    /// Begins to stop: no new connections and no emitters. Held polls are answered, streams and WebSockets
+    /// are ended as their protocols require, and waiting output gets half a second.
     pub(super) fn begin_stop(&mut self) {
         if self.leave_at_ns.is_some() {
             return;
         }
         self.leave_at_ns = Some(Clock::now() + LAST_WORDS_NS);
         self.listener = None;
-        // It stays readable from now on; it fails only where it is not watched.
+        // It stays readable from now on. This fails only if it is not watched.
         let _ = self.poller.remove(self.shared.stop.fd());
         self.deliver_waiting();
         let tokens: Vec<u64> = self.connections.iter().map(|(token, _)| token).collect();
@@ -124,25 +135,25 @@ impl Shard {
         }
         connection.pace_ns = 0;
         match &connection.talk {
-            Talk::Held(_) => return self.answer_timeout(token, now_ns, false),
-            Talk::Registered(registered) if !registered.comet => {
+            Conversation::Held(_) => return self.answer_timeout(token, now_ns, false),
+            Conversation::Registered(registered) if !registered.comet => {
                 return self.registered_timeout(token, false);
             }
-            Talk::Connect(session) => {
+            Conversation::Connect(session) => {
                 let session = *session;
                 return self.answer_connect(session, &[], false);
             }
-            Talk::Registered(_) => write::last_chunk(&mut last_words),
-            Talk::Stream | Talk::Sse => write::last_chunk(&mut last_words),
+            Conversation::Registered(_) => write::last_chunk(&mut last_words),
+            Conversation::Stream | Conversation::Sse => write::last_chunk(&mut last_words),
             // RFC 6455 7.4.1: 1001, going away.
-            Talk::WebSocket(_) => encode::close(&mut last_words, 1001, "", None),
-            Talk::Request | Talk::Body(_) | Talk::Moving(_) | Talk::Mute => {}
+            Conversation::WebSocket(_) => encode::close(&mut last_words, 1001, "", None),
+            Conversation::Request | Conversation::Body(_) | Conversation::Moving(_) | Conversation::Mute => {}
         }
         connection.closing = true;
         self.say(token, &last_words);
     }
 
-    /// Whether the server has stopped and nothing is left to be written, or no time.
+    /// Returns whether the server has stopped and no output or no time is left.
     pub(super) fn is_over(&self) -> bool {
         self.leave_at_ns.is_some_and(|at_ns| self.connections.is_empty() || Clock::now() >= at_ns)
     }

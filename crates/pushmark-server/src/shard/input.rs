@@ -1,37 +1,76 @@
-//! Bytes come: heads, bodies and frames, pulled out of one buffer the thread owns.
+//! Reads heads, bodies and frames from one buffer of the thread.
 
-use pushmark_net::Read;
+use pushmark_net::{Clock, Nanos, Read};
 use pushmark_proto::Failure;
-use pushmark_proto::http1::{BodyDecoder, BodyEvent, BodyLength, HEAD_MAX, RequestHead, write};
+use pushmark_proto::http1::{BodyDecoder, BodyEvent, BodyLength, RequestHead, write};
 use pushmark_proto::websocket::{Event, Opcode, encode};
 
 use super::bayeux::Carrier;
+use super::perform::RequestContext;
 use super::{Ending, Shard};
-use crate::connection::{Pending, Talk};
+use crate::connection::{Conversation, Pending};
+use crate::kept::{Kept, NoRoom};
 use crate::options::Page;
 use crate::reply::Reply;
 use crate::request::{Intent, Refusal};
 use crate::stats::Counter;
 
-/// Reads from one connection in a turn; the rest waits for its socket to come up again.
+/// Reads from one connection in a turn. The rest waits until its socket is reported again.
 const READS_MAX: usize = 4;
 
-/// Longest body of a request, bytes: an emitter with 65,536 channels fits.
+/// The longest body of a request, bytes. An emitter with 65,536 channels fits.
 pub(super) const BODY_MAX: usize = 4 << 20;
 
+/// How long requests and messages of one connection are handled in one go, if there are several. Then other
+/// connections get their turn.
+const SLICE_NS: Nanos = 500_000;
+
+/// How long a turn handles connections that have already had their share.
+const REVISITS_NS: Nanos = 10_000_000;
+
+/// Input that may contain several requests, bytes. For less, the clock is not read.
+const SEVERAL_MIN: usize = 512;
+
+/// One connection's share of a turn.
+struct Share {
+    /// When it began; `None` if the input hardly contains more than one request.
+    began_ns: Option<Nanos>,
+    done: u32,
+}
+
+impl Share {
+    fn of(input: &[u8]) -> Share {
+        Share { began_ns: (input.len() >= SEVERAL_MIN).then(Clock::now), done: 0 }
+    }
+
+    /// Call it before each request or message. The first is always allowed.
+    fn is_over(&mut self) -> bool {
+        self.done += 1;
+        let began_ns = self.began_ns.filter(|_| self.done > 1);
+        began_ns.is_some_and(|began_ns| Clock::now() - began_ns > SLICE_NS)
+    }
+}
+
 impl Shard {
-    pub(super) fn socket_readable(&mut self, token: u64) {
+    /// `gone`: the peer has closed, or ended its direction.
+    pub(super) fn socket_readable(&mut self, token: u64, gone: bool) {
         let mut input = std::mem::take(&mut self.input);
         for _ in 0..READS_MAX {
             let Some(connection) = self.live(token) else { break };
+            if connection.is_full() {
+                if gone {
+                    self.doom(token, Ending::Close);
+                }
+                break;
+            }
             let kept = connection.inbound.len();
             match connection.link.read(&mut input[kept..]) {
                 Ok(Read::Bytes(n)) => {
                     input[..kept].copy_from_slice(&connection.inbound);
-                    connection.inbound = Vec::new();
+                    connection.inbound.take();
                     let filled = kept + n == input.len();
-                    self.handle_input(token, &mut input[..kept + n]);
-                    if !filled {
+                    let all = self.handle_input(token, &mut input[..kept + n]);
+                    if !filled || !all {
                         break;
                     }
                 }
@@ -45,49 +84,138 @@ impl Shard {
         self.input = input;
     }
 
-    /// Looks again at connections whose next request came while their poll was held.
+    /// Continues with connections whose input had to wait.
     pub(super) fn revisit_connections(&mut self) {
-        for token in std::mem::take(&mut self.revisit) {
+        let began_ns = Clock::now();
+        for _ in 0..self.revisit.len() {
+            let Some(token) = self.revisit.pop_front() else { return };
             let Some(connection) = self.live(token) else { continue };
-            let mut kept = std::mem::take(&mut connection.inbound);
+            let mut kept = connection.inbound.take();
             self.handle_input(token, &mut kept);
+            if Clock::now() - began_ns > REVISITS_NS {
+                return;
+            }
         }
     }
 
-    /// Pulls events out of the input until none is whole; what is left is kept.
-    fn handle_input(&mut self, token: u64, mut input: &mut [u8]) {
+    /// Takes events out of the input until none is complete or the connection has used its share of the turn.
+    /// The rest is kept. Returns whether everything was handled that can be handled now.
+    fn handle_input(&mut self, token: u64, mut input: &mut [u8]) -> bool {
+        let mut share = Share::of(input);
+        let mut all = true;
         while !input.is_empty() {
-            let Some(connection) = self.live(token) else { return };
+            let Some(connection) = self.live(token) else { return true };
             if connection.closing {
-                return; // its last answer is on the way
+                return true; // its last answer is being sent
+            }
+            connection.stalled = connection.takes_no_answers();
+            if connection.stalled {
+                self.ledger.count(Counter::Stalls);
+                all = false;
+                break;
+            }
+            if share.is_over() {
+                self.revisit.push_back(token);
+                all = false;
+                break;
             }
             let going_on = match connection.talk {
-                Talk::Request => self.head_arrived(token, &mut input),
-                Talk::Body(_) => self.body_arrived(token, &mut input),
-                Talk::WebSocket(_) => self.frames_arrived(token, &mut input),
-                Talk::Held(_) | Talk::Connect(_) | Talk::Moving(_) => false,
-                Talk::Registered(ref registered) if !registered.comet => false,
-                // These transports carry nothing towards us.
-                Talk::Registered(_) | Talk::Stream | Talk::Sse | Talk::Mute => return,
+                Conversation::Request => self.head_arrived(token, &mut input),
+                Conversation::Body(_) => self.body_arrived(token, &mut input),
+                Conversation::WebSocket(_) => self.frames_arrived(token, &mut input),
+                Conversation::Held(_) | Conversation::Connect(_) | Conversation::Moving(_) => false,
+                Conversation::Registered(ref registered) if !registered.comet => false,
+                // These transports carry no input.
+                Conversation::Registered(_)
+                | Conversation::Stream
+                | Conversation::Sse
+                | Conversation::Mute => return true,
             };
             if !going_on {
                 break;
             }
         }
-        let Some(connection) = self.live(token).filter(|_| !input.is_empty()) else { return };
-        if input.len() > HEAD_MAX {
-            // Only requests sent ahead of a held answer add up to this.
-            self.ledger.count(Counter::BadRequests);
-            return self.doom(token, Ending::Close);
-        }
-        connection.inbound = input.to_vec();
+        self.keep(token, input);
+        all
     }
 
-    /// Takes a head off the input, if it is whole.
+    /// Keeps the rest of the input until more arrives, or until its turn.
+    fn keep(&mut self, token: u64, input: &[u8]) {
+        let Some(connection) = self.live(token) else { return };
+        if !input.is_empty() {
+            match Kept::of(input) {
+                Ok(kept) => connection.inbound = kept,
+                Err(NoRoom) => return self.no_room(token),
+            }
+        }
+        let half_told = connection.is_half_told();
+        // Whether reading pauses now, or may resume.
+        let changes = connection.is_full() || !connection.is_read();
+        if !half_told {
+            connection.begun_ns = 0;
+        } else if connection.begun_ns == 0 {
+            self.patience_begins(token);
+        }
+        if changes {
+            self.watch(token);
+        }
+    }
+
+    /// Starts the time in which the peer must finish something.
+    pub(super) fn patience_begins(&mut self, token: u64) {
+        let now_ns = Clock::now();
+        let Some(connection) = self.connections.get_mut(token) else { return };
+        connection.begun_ns = now_ns;
+        self.schedule(token, now_ns + self.shared.options.request_max_ns);
+    }
+
+    /// Handles the end of that time.
+    pub(super) fn patience_ends(&mut self, token: u64) {
+        let Some(connection) = self.live(token) else { return };
+        if connection.closing {
+            self.ledger.count(Counter::Untaken);
+            return self.doom(token, Ending::Reset);
+        }
+        let is_socket = matches!(connection.talk, Conversation::WebSocket(_));
+        self.ledger.count(Counter::TooSlow);
+        match is_socket {
+            // RFC 6455 7.4.1: 1008, a policy violation.
+            true => self.close_socket(token, 1008, "a message was not whole in time"),
+            false => self.refuse(token, &Refusal::new(408, "the request was not whole in time"), false),
+        }
+    }
+
+    /// Handles input that there is no room to keep until it is complete.
+    fn no_room(&mut self, token: u64) {
+        self.ledger.count(Counter::KeptFull);
+        let Some(connection) = self.live(token) else { return };
+        match connection.talk {
+            // RFC 6455 11.7, as registered since: 1013, try again later.
+            Conversation::WebSocket(_) => self.close_socket(token, 1013, "too many messages are not whole"),
+            Conversation::Request | Conversation::Body(_) => {
+                self.refuse(token, &Refusal::new(503, "too many requests are not whole"), false);
+            }
+            _ => self.doom(token, Ending::Reset),
+        }
+    }
+
+    fn close_socket(&mut self, token: u64, code: u16, why: &str) {
+        if let Some(connection) = self.live(token) {
+            connection.closing = true;
+        }
+        let mut out = Vec::new();
+        encode::close(&mut out, code, why, None);
+        self.say(token, &out);
+    }
+
+    /// Takes a head off the input, if it is complete.
     fn head_arrived(&mut self, token: u64, input: &mut &mut [u8]) -> bool {
         let len = match RequestHead::parse(input) {
             Ok(None) => return false,
             Ok(Some((head, len))) => {
+                if let Some(connection) = self.live(token) {
+                    connection.begun_ns = 0;
+                }
                 self.request_arrived(token, &head);
                 len
             }
@@ -106,9 +234,15 @@ impl Shard {
         self.poll_came_back(token);
         self.log_request(head);
         let keep_alive = head.keep_alive && head.minor == 1;
+        let access = &self.shared.options.access;
+        let trusted = access.is_trusted(head);
+        if let Err((refusal, counter)) = access.admit(head) {
+            self.ledger.count(counter);
+            return self.refuse(token, &refusal, keep_alive && head.body == BodyLength::None);
+        }
         let intent = match Intent::of(head) {
             Ok(intent) => intent,
-            // A body that nobody asked for would be taken for the next request.
+            // An unexpected body would be read as the next request.
             Err(refusal) => {
                 let keep_alive = keep_alive && head.body == BodyLength::None;
                 return match self.page(head) {
@@ -117,8 +251,13 @@ impl Shard {
                 };
             }
         };
+        if let Err((refusal, counter)) = self.shared.options.access.grant(&intent, trusted) {
+            self.ledger.count(counter);
+            return self.refuse(token, &refusal, keep_alive && head.body == BodyLength::None);
+        }
+        let asked = RequestContext { token, keep_alive, trusted };
         if head.body == BodyLength::None {
-            return self.perform(token, intent, keep_alive, Some(head), Vec::new());
+            return self.perform(asked, intent, Some(head), Vec::new());
         }
         if intent.transport().is_some() {
             let refusal = Refusal::new(400, "a subscription has no body");
@@ -134,26 +273,26 @@ impl Shard {
             self.say(token, &out);
         }
         let decoder = BodyDecoder::new(head.body);
-        let pending = Pending { intent, keep_alive, decoder, body: Vec::new() };
+        let pending = Pending { intent, keep_alive, trusted, decoder, body: Kept::default() };
         if let Some(connection) = self.live(token) {
-            connection.talk = Talk::Body(Box::new(pending));
+            connection.talk = Conversation::Body(Box::new(pending));
         }
-        // An empty body is whole already, and no byte will come to say so.
+        // An empty body is already complete, and no further byte will arrive.
         if head.body == BodyLength::Sized(0) {
             self.body_arrived(token, &mut &mut [][..]);
         }
     }
 
-    /// The page that a request asks for, if there is one.
+    /// Returns the requested page, if it exists.
     fn page(&self, head: &RequestHead<'_>) -> Option<Page> {
         let pages = &self.shared.options.pages;
         pages.iter().find(|page| head.method == "GET" && page.path == head.path()).cloned()
     }
 
-    /// Takes what there is of a body off the input; whole, it completes its request.
+    /// Takes the available part of a body off the input. A complete body completes its request.
     fn body_arrived(&mut self, token: u64, input: &mut &mut [u8]) -> bool {
         let Some(connection) = self.live(token) else { return false };
-        let Talk::Body(pending) = &mut connection.talk else { return true };
+        let Conversation::Body(pending) = &mut connection.talk else { return true };
         loop {
             match pending.decoder.next(input) {
                 Ok(Some(BodyEvent::Data(bytes))) => {
@@ -161,7 +300,10 @@ impl Shard {
                         self.refuse(token, &Refusal::new(413, "at most 4 MiB"), false);
                         return false;
                     }
-                    pending.body.extend_from_slice(bytes);
+                    if pending.body.add(bytes).is_err() {
+                        self.no_room(token);
+                        return false;
+                    }
                 }
                 Ok(Some(BodyEvent::ChunkEnd)) => {}
                 Ok(Some(BodyEvent::End)) => break,
@@ -172,57 +314,69 @@ impl Shard {
                 }
             }
         }
-        let talk = std::mem::replace(&mut connection.talk, Talk::Request);
-        let Talk::Body(pending) = talk else { unreachable!("it was a body above") };
-        self.perform(token, pending.intent, pending.keep_alive, None, pending.body);
+        let talk = std::mem::replace(&mut connection.talk, Conversation::Request);
+        let Conversation::Body(pending) = talk else { unreachable!("it was a body above") };
+        let Pending { intent, keep_alive, trusted, mut body, .. } = *pending;
+        connection.begun_ns = 0;
+        self.perform(RequestContext { token, keep_alive, trusted }, intent, None, body.take());
         true
     }
 
-    /// Answers a request that is not granted.
+    /// Answers a request with a refusal.
     pub(super) fn refuse(&mut self, token: u64, refusal: &Refusal, keep_alive: bool) {
         self.ledger.count(Counter::BadRequests);
         let body = serde_json::json!({ "error": refusal.why }).to_string();
-        self.answer(token, &Reply::json(refusal.status, body.as_bytes(), keep_alive));
+        // RFC 9110 11.6.1: names the accepted scheme.
+        let extra = if refusal.status == 401 { "WWW-Authenticate: Bearer\r\n" } else { "" };
+        self.answer(token, &Reply { extra, ..Reply::json(refusal.status, body.as_bytes(), keep_alive) });
     }
 
-    /// Takes frames of a WebSocket off the input.
+    /// Takes the available part of a WebSocket message, or a control frame, off the input.
     fn frames_arrived(&mut self, token: u64, input: &mut &mut [u8]) -> bool {
         loop {
             let Some(connection) = self.live(token) else { return false };
-            let Talk::WebSocket(frames) = &mut connection.talk else { return true };
+            let Conversation::WebSocket(frames) = &mut connection.talk else { return true };
             let mut out = Vec::new();
             match frames.decoder.next(input) {
-                Ok(Some(Event::Data(bytes))) => frames.message.extend_from_slice(bytes),
+                Ok(Some(Event::Data(bytes))) => {
+                    if frames.message.add(bytes).is_err() {
+                        self.no_room(token);
+                        return false;
+                    }
+                    continue;
+                }
                 Ok(Some(Event::MessageEnd { .. })) => {
-                    let message = std::mem::take(&mut frames.message);
+                    let message = frames.message.take();
+                    let trusted = frames.trusted;
+                    connection.begun_ns = 0;
                     match frames.bayeux {
-                        None => self.peer_message(&message),
-                        Some(_) => self.bayeux_arrived(&Carrier::socket(token), message),
+                        None if trusted => self.peer_message(&message),
+                        None => self.ledger.count(Counter::TokenRefused),
+                        Some(_) => self.bayeux_arrived(&Carrier::socket(token, trusted), message),
                     }
                 }
                 Ok(Some(Event::Ping(payload))) => {
                     encode::frame(&mut out, Opcode::Pong, payload, None);
+                    self.pong(token, &out);
                 }
                 Ok(Some(Event::Pong(_))) => {}
                 Ok(Some(Event::Close { code, .. })) => {
-                    // RFC 6455 5.5.1: answer with the code that came, then close.
+                    // RFC 6455 5.5.1: answer with the received code, then close.
                     connection.closing = true;
                     match code {
                         Some(code) => encode::close(&mut out, code, "", None),
                         None => encode::frame(&mut out, Opcode::Close, &[], None),
                     }
+                    self.say(token, &out);
                 }
                 Ok(None) => return false,
                 Err(failure) => {
-                    connection.closing = true;
                     self.ledger.count(Counter::BadRequests);
                     let code = failure.close_code().unwrap_or(1002);
-                    encode::close(&mut out, code, &failure.to_string(), None);
+                    self.close_socket(token, code, &failure.to_string());
                 }
             }
-            if !out.is_empty() {
-                self.say(token, &out);
-            }
+            return true;
         }
     }
 

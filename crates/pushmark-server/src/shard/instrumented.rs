@@ -1,5 +1,5 @@
-//! Instrumented requests (CONTRACT 7): registered with their channels, and told with each event
-//! what the server did for them.
+//! Instrumented requests (CONTRACT 7): registered with their channels. Each event reports what the server did
+//! for the request.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,7 +8,7 @@ use pushmark_proto::http1::write;
 
 use super::Shard;
 use super::deliver::Item;
-use crate::connection::{Registered, Talk};
+use crate::connection::{Conversation, Registered};
 use crate::framing::{Framed, Framing};
 use crate::instrumented::{self, Event, Kind, RegisterSpec};
 use crate::outbox::Piece;
@@ -36,7 +36,7 @@ impl Shard {
         let asked = instrumented::on_one_line(body);
         let registered = Registered { comet, keep_alive, since_ns, until_ns, start, asked };
         let gauge = gauge(&registered);
-        self.begin(token, &ids, Talk::Registered(Box::new(registered)), gauge);
+        self.begin(token, &ids, Conversation::Registered(Box::new(registered)), gauge);
         if comet {
             let mut out = Vec::new();
             reply::endless(&mut out, "application/json", &acknowledgement);
@@ -46,7 +46,7 @@ impl Shard {
         self.repay_registered(token);
     }
 
-    /// A duplicate that a fault kept for the next answer is an event, and answers at once.
+    /// A duplicate that a fault kept for the next answer is an event and answers at once.
     fn repay_registered(&mut self, token: u64) {
         let (mut framed, mut items) = (Vec::new(), Vec::new());
         self.repay_duplicates(token, &mut framed, &mut items);
@@ -56,7 +56,7 @@ impl Shard {
         }
     }
 
-    /// Tells a request its events: each in a document of its own.
+    /// Sends a request its events, each in its own document.
     pub(super) fn tell_registered(&mut self, token: u64, framed: &mut [Framed], items: &[Item]) {
         let began_ns = self.pass.began_ns;
         let finish = self.shared.registered.load(Relaxed);
@@ -65,7 +65,7 @@ impl Shard {
             let framed = &mut framed[item.index];
             let message = framed.frame(Framing::Text, item.cut, &mut self.pass.frame);
             let Some(connection) = self.connections.get(token) else { return };
-            let Talk::Registered(request) = &connection.talk else { return };
+            let Conversation::Registered(request) = &connection.talk else { return };
             let publication = &framed.publication;
             let place = publication.next_place();
             let total = framed.requests.max(place);
@@ -81,7 +81,7 @@ impl Shard {
         }
     }
 
-    /// A comet request: each document and its line end are a chunk.
+    /// Comet requests: each document with its line end is a chunk.
     fn send_documents(&mut self, token: u64, documents: Vec<(u64, Vec<u8>)>) {
         let piece = |(cursor, mut document): (u64, Vec<u8>)| {
             document.push(b'\n');
@@ -93,7 +93,7 @@ impl Shard {
         self.send(token, &pieces);
     }
 
-    /// A long poll: what came due together is one answer, a document a line.
+    /// Long polls: events that are due together are one answer, with one document per line.
     fn answer_registered(&mut self, token: u64, documents: &[(u64, Vec<u8>)], keep_alive: bool) {
         let Some(connection) = self.live(token) else { return };
         let ids = connection.channels();
@@ -108,31 +108,32 @@ impl Shard {
         let keep_alive = keep_alive && registered.keep_alive;
         let mut out = Vec::new();
         Reply { extra: &extra, ..Reply::json(200, &body, keep_alive) }.write(&mut out);
-        self.note_written(token, &cursors);
+        let begun = self.write_begins(token);
         self.answer_slowly(token, &out, keep_alive);
+        self.note_written(begun, &cursors);
         self.goes_away(token, false);
     }
 
-    /// CONTRACT 7.2: the time has passed, and a document says so.
+    /// CONTRACT 7.2: answers with a document that reports the timeout.
     pub(super) fn registered_timeout(&mut self, token: u64, keep_alive: bool) {
         let finish = self.shared.registered.load(Relaxed);
         let Some(connection) = self.live(token) else { return };
-        let Talk::Registered(request) = &connection.talk else { return };
+        let Conversation::Registered(request) = &connection.talk else { return };
         let mut document = Vec::new();
         instrumented::response(&mut document, request, None, Clock::now(), finish);
         self.answer_registered(token, &[(0, document)], keep_alive);
     }
 
-    /// Ends a registration: the connection may ask again. It stays in its channels' lists.
+    /// Ends a registration, so that the connection may send another request. It stays in its channels' lists.
     pub(super) fn deregister(&mut self, token: u64) -> Option<Registered> {
         let connection = self.connections.get_mut(token)?;
-        if !matches!(connection.talk, Talk::Registered(_)) {
+        if !matches!(connection.talk, Conversation::Registered(_)) {
             return None;
         }
-        let talk = std::mem::replace(&mut connection.talk, Talk::Request);
-        let Talk::Registered(registered) = talk else { unreachable!("it was one above") };
+        let talk = std::mem::replace(&mut connection.talk, Conversation::Request);
+        let Conversation::Registered(registered) = talk else { unreachable!("it was one above") };
         if !connection.inbound.is_empty() {
-            self.revisit.push(token);
+            self.revisit.push_back(token);
         }
         for id in connection.channels() {
             self.channels.at(id).requests().fetch_sub(1, Relaxed);
@@ -143,7 +144,7 @@ impl Shard {
     }
 }
 
-/// Where `/stats` counts it: it is such a subscriber too.
+/// Returns the gauge in `/stats` that counts this subscriber.
 fn gauge(registered: &Registered) -> Counter {
     if registered.comet { Counter::Stream } else { Counter::LongPoll }
 }

@@ -1,20 +1,20 @@
-//! One thread's event loop. It takes what is ready, works through it, looks at what is due,
-//! and waits. Each thing that can happen has a file.
+//! One thread's event loop. It handles ready descriptors and due work, and then waits. Each kind of event has
+//! a file.
 //!
 //! | file | what happens |
 //! |---|---|
-//! | `accept.rs` | connections come |
-//! | `input.rs` | bytes come: requests, bodies, frames |
-//! | `perform.rs` | a request is whole |
-//! | `subscribe.rs` | a client begins to hear |
+//! | `accept.rs` | new connections |
+//! | `input.rs` | input: requests, bodies, frames |
+//! | `perform.rs` | a request is complete |
+//! | `subscribe.rs` | a client subscribes |
 //! | `polling.rs`, `timers.rs` | polls are answered, held, timed out |
-//! | `instrumented.rs` | requests that are told what the server did for them |
-//! | `bayeux/` | Bayeux messages are answered, sessions are told |
+//! | `instrumented.rs` | requests with a report of what the server did for them |
+//! | `bayeux/` | Bayeux messages, and deliveries to sessions |
 //! | `publish.rs` | publications and emitters are due |
-//! | `deliver.rs` | publications go to subscribers |
-//! | `batching.rs` | messages are collected, and leave together |
-//! | `output.rs` | bytes leave |
-//! | `ending.rs` | connections end, faults fall due, the server stops |
+//! | `deliver.rs` | publications to subscribers |
+//! | `batching.rs` | messages are collected and written together |
+//! | `output.rs` | output |
+//! | `ending.rs` | connections end, timed faults, the server stops |
 
 mod accept;
 mod batching;
@@ -30,6 +30,7 @@ mod publish;
 mod subscribe;
 mod timers;
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -48,18 +49,19 @@ use crate::truth::Truth;
 use bayeux::Envelope;
 use deliver::Pass;
 use ending::Ending;
-use publish::Delayed;
+use publish::{Delayed, EMITS_MAX};
 
 pub(crate) use bayeux::Moved;
+pub(crate) use deliver::AnswerCache;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 const STOP: u64 = u64::MAX - 2;
 
-/// Ready descriptors handled before publications that came with them go out together.
+/// Ready descriptors handled before the publications that arrived with them are delivered together.
 const EVENTS_PER_TURN: usize = 16;
 
-/// Bytes of one read; in front of them there is room for an unfinished head.
+/// Bytes of one read. There is room for an incomplete head in front of them.
 const READ_MAX: usize = 64 * 1024;
 
 /// One thread's share of the server.
@@ -81,36 +83,38 @@ pub(crate) struct Shard {
     patterns: Patterns,
     secrets: Secrets,
     envelope: Envelope,
-    /// Connections that go to another thread.
+    /// Connections that move to another thread.
     moving: Vec<u64>,
-    /// When to try again those for which another thread's hatch had no room.
+    /// When to retry moves for which another thread's channel had no room.
     move_again_ns: Nanos,
     /// The newest publication this thread has delivered.
     cursor: u64,
-    /// Publications are waiting that did not fit the last turn.
+    /// Whether publications wait that did not fit into the last turn.
     more_waiting: bool,
-    /// When the next emitter is due; the first thread's affair.
+    /// When the next emitter is due; only used by the first thread.
     next_emit_ns: Nanos,
-    /// When to look for connections again after there was no room for one.
+    /// The most publications of emitters in the next turn.
+    emits_max: usize,
+    /// When to accept again after there was no room for a connection.
     accept_again_ns: Nanos,
     frozen: bool,
     reset_done: bool,
-    /// Once stopping: when to leave, whatever is unwritten.
+    /// Once stopping: when to end, even with waiting output.
     leave_at_ns: Option<Nanos>,
-    doomed: Vec<(u64, Ending)>,
-    /// Connections with bytes that were read while a poll was held.
-    revisit: Vec<u64>,
-    /// Connections that hear more than one channel now.
+    doomed: VecDeque<(u64, Ending)>,
+    /// Connections with unhandled input: it arrived while a poll was held, or exceeded the share of a turn.
+    revisit: VecDeque<u64>,
+    /// Connections and sessions that are subscribed to more than one channel now.
     several_channels: usize,
     pass: Pass,
-    /// Where reads land.
+    /// The read buffer.
     input: Box<[u8]>,
-    /// Where answers are put together.
+    /// The buffer for answers.
     output: Vec<u8>,
 }
 
 impl Shard {
-    /// Runs the loop until the server is told to stop. Gives the truth log, where one is kept.
+    /// Runs the loop until the server is stopped. Returns the truth log, if one is kept.
     pub(crate) fn run(
         shared: Arc<Shared>,
         index: usize,
@@ -120,7 +124,7 @@ impl Shard {
         let stop = shared.stop.clone();
         let outcome = Shard::new(shared, index, listener, bell).and_then(Shard::serve);
         if outcome.is_err() {
-            stop.request(); // one thread's failure is everybody's
+            stop.request(); // a failure of one thread stops all
         }
         outcome
     }
@@ -158,12 +162,13 @@ impl Shard {
             cursor: 0,
             more_waiting: false,
             next_emit_ns: Nanos::MAX,
+            emits_max: EMITS_MAX,
             accept_again_ns: Nanos::MAX,
             frozen: false,
             reset_done: false,
             leave_at_ns: None,
-            doomed: Vec::new(),
-            revisit: Vec::new(),
+            doomed: VecDeque::new(),
+            revisit: VecDeque::new(),
             several_channels: 0,
             pass: Pass::default(),
             input: vec![0; HEAD_MAX + READ_MAX].into_boxed_slice(),
@@ -181,7 +186,7 @@ impl Shard {
             for ready in batch {
                 self.handle_ready(ready);
                 since_turn += 1;
-                // Whatever comes in, what is due goes out on time.
+                // Due work is done on time, however much input arrives.
                 let is_due = due_ns.is_some_and(|due_ns| Clock::now() >= due_ns);
                 if since_turn >= EVENTS_PER_TURN || is_due {
                     self.turn();
@@ -206,15 +211,15 @@ impl Shard {
                     self.socket_writable(token);
                 }
                 if ready.readable {
-                    self.socket_readable(token);
+                    self.socket_readable(token, ready.hangup || ready.error);
                 }
             }
         }
     }
 
-    /// Everything that is due now, in a fixed order.
+    /// Does everything that is due now, in a fixed order.
     fn turn(&mut self) {
-        // A signal handler may have asked without anything becoming ready.
+        // A signal handler may have requested it without a ready descriptor.
         if self.leave_at_ns.is_none() && self.shared.stop.is_requested() {
             self.begin_stop();
         }
@@ -234,13 +239,13 @@ impl Shard {
     fn bell_rang(&mut self) {
         self.bell.silence();
         self.take_moved();
-        // Emitters were changed, or publications came: both are looked at in every turn.
+        // Emitters were changed, or publications arrived. Every turn checks both.
         self.next_emit_ns = 0;
     }
 
-    /// The earliest instant at which there is something to do.
+    /// Returns the earliest instant at which there is something to do.
     fn next_due_ns(&self) -> Option<Nanos> {
-        if self.more_waiting || !self.revisit.is_empty() {
+        if self.more_waiting || !self.revisit.is_empty() || !self.doomed.is_empty() {
             return Some(0);
         }
         [
@@ -259,7 +264,7 @@ impl Shard {
         .min()
     }
 
-    /// The connection, unless it is gone or going.
+    /// Returns the connection, unless it is gone or about to be closed.
     fn live(&mut self, token: u64) -> Option<&mut Connection> {
         self.connections.get_mut(token).filter(|connection| !connection.doomed)
     }

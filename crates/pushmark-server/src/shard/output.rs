@@ -1,17 +1,21 @@
-//! Bytes leave: answers, messages, and what had to wait.
+//! Writes answers, messages and waiting output.
 
 use pushmark_net::{Clock, Interest, Nanos};
 
+use super::deliver::AnswerCache;
 use super::{Ending, Shard};
-use crate::connection::{Parting, Talk};
+use crate::connection::{CloseReason, Conversation};
 use crate::outbox::Piece;
 use crate::reply::Reply;
 use crate::stats::Counter;
 
-/// Most bytes written to one connection in a turn; the rest waits for its socket again.
-pub(super) const FLUSH_MAX: usize = 1 << 20;
+/// The most bytes written to one connection in a turn. The rest waits for its socket.
+pub(super) const FLUSH_MAX: usize = 256 * 1024;
 
-/// `--slow-write`: a piece leaves this often.
+/// Bytes of the buffer that is reused for the next answer.
+const KEPT_MAX: usize = 512 * 1024;
+
+/// `--slow-write`: the interval between pieces.
 const PACE_NS: Nanos = 1_000_000;
 
 impl Shard {
@@ -20,39 +24,65 @@ impl Shard {
         let Some(connection) = self.connections.get_mut(token).filter(|c| !c.doomed) else {
             return;
         };
-        let outcome = connection.say(bytes, &mut self.ledger);
+        let outcome = connection.say(bytes, &self.rules, &mut self.ledger);
         self.wrote(token, outcome);
     }
 
-    /// Writes an answer, and closes the connection after it unless it is kept.
+    /// Answers a ping.
+    pub(super) fn pong(&mut self, token: u64, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(token).filter(|c| !c.doomed) else {
+            return;
+        };
+        let outcome = connection.pong(bytes, &self.rules, &mut self.ledger);
+        self.wrote(token, outcome);
+    }
+
+    /// Writes an answer, and closes the connection after it unless it is kept alive.
     pub(super) fn answer(&mut self, token: u64, reply: &Reply<'_>) {
         let mut out = std::mem::take(&mut self.output);
         out.clear();
         reply.write(&mut out);
         self.answer_bytes(token, &out, reply.keep_alive);
+        out.shrink_to(KEPT_MAX);
         self.output = out;
     }
 
-    /// Writes an answer that is ready.
+    /// Writes a complete answer.
     pub(super) fn answer_bytes(&mut self, token: u64, bytes: &[u8], keep_alive: bool) {
         self.ledger.count(Counter::Requests);
         if let Some(connection) = self.live(token) {
-            connection.talk = Talk::Request;
+            connection.talk = Conversation::Request;
             connection.closing |= !keep_alive;
         }
         self.say(token, bytes);
     }
 
-    /// Writes an answer that carries messages: paced where writes are slow.
+    /// Writes an answer with messages, paced if writes are slow.
     pub(super) fn answer_slowly(&mut self, token: u64, bytes: &[u8], keep_alive: bool) {
         if self.rules.pace.is_none() {
             return self.answer_bytes(token, bytes, keep_alive);
         }
         self.ledger.count(Counter::Requests);
         let Some(connection) = self.live(token) else { return };
-        connection.talk = Talk::Request;
+        connection.talk = Conversation::Request;
         connection.closing |= !keep_alive;
         self.send(token, &[Piece { bytes: bytes.into(), delivery: None }]);
+    }
+
+    /// Writes an answer with messages that other connections share.
+    pub(super) fn answer_many(&mut self, token: u64, answer: &mut AnswerCache) {
+        let keep_alive = answer.keep_alive();
+        if self.rules.pace.is_some() {
+            return self.answer_slowly(token, answer.bytes(), keep_alive);
+        }
+        self.ledger.count(Counter::Requests);
+        let Some(connection) = self.connections.get_mut(token).filter(|c| !c.doomed) else {
+            return;
+        };
+        connection.talk = Conversation::Request;
+        connection.closing |= !keep_alive;
+        let outcome = connection.say_shared(answer, &self.rules, &mut self.ledger);
+        self.wrote(token, outcome);
     }
 
     /// Writes messages, or collects them.
@@ -78,7 +108,7 @@ impl Shard {
         }
     }
 
-    /// Lets the next piece of a slow write leave, and asks to be called again.
+    /// Writes the next piece of a slow write, and schedules the next call.
     pub(super) fn paced_write(&mut self, token: u64) {
         let Some(bytes) = self.rules.pace else { return };
         let Some(connection) = self.live(token) else { return };
@@ -97,33 +127,51 @@ impl Shard {
             return;
         };
         let outcome = connection.flush(bytes_max, &mut self.ledger);
-        self.wrote(token, outcome.map_err(Parting::from));
+        self.wrote(token, outcome.map_err(CloseReason::from));
     }
 
-    /// After any write: what the connection is watched for, and whether it ends.
-    pub(super) fn wrote(&mut self, token: u64, outcome: Result<(), Parting>) {
+    /// After any write: updates the poller's interest and ends the connection if needed.
+    pub(super) fn wrote(&mut self, token: u64, outcome: Result<(), CloseReason>) {
         match outcome {
             Ok(()) => {}
-            Err(Parting::Lost) => return self.doom(token, Ending::Close),
-            Err(Parting::Overflow) => {
+            Err(CloseReason::Lost) => return self.doom(token, Ending::Close),
+            Err(CloseReason::Overflow) => {
                 self.ledger.count(Counter::Disconnected);
                 return self.doom(token, Ending::Reset);
             }
         }
+        self.watch(token);
+    }
+
+    /// Updates the poller's interest in a connection, and resumes input that waited for room.
+    pub(super) fn watch(&mut self, token: u64) {
         let paced = self.rules.pace.is_some();
         let Some(connection) = self.connections.get_mut(token) else { return };
         let waits = connection.outbox.is_some();
         if connection.closing && !waits {
             return self.doom(token, Ending::Close);
         }
-        // What waits for its time, not for the socket, needs no room there.
+        // Output that waits for its time needs no room in the socket.
         let collected = !paced && connection.pace_ns != 0;
-        let interest = if waits && !paced && !collected { Interest::Both } else { Interest::Read };
+        let interest = match (waits && !paced && !collected, connection.is_full()) {
+            (false, false) => Interest::Read,
+            (true, false) => Interest::Both,
+            (true, true) => Interest::Write,
+            (false, true) => Interest::None,
+        };
         if connection.watched != interest {
             connection.watched = interest;
-            // It fails only for a descriptor that is not watched, and this one is.
+            // This fails only for a descriptor that is not watched; this one is watched.
             let _ = self.poller.modify(connection.link.fd(), token, interest);
         }
+        if connection.stalled && !connection.takes_no_answers() {
+            connection.stalled = false;
+            self.revisit.push_back(token);
+        }
+        if connection.closing && connection.begun_ns == 0 {
+            self.patience_begins(token);
+        }
+        let Some(connection) = self.connections.get_mut(token) else { return };
         if waits && paced && connection.pace_ns == 0 {
             self.paced_write(token);
         }

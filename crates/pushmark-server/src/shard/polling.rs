@@ -1,4 +1,4 @@
-//! Polls and long polls: answered from what is remembered, or held until something comes.
+//! Polls and long polls: answered from stored messages, or held until a message arrives.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
 use super::deliver::Item;
-use crate::connection::{Away, Hold, Subscription, Talk};
+use crate::connection::{Away, Conversation, Hold, Subscription};
 use crate::documents;
 use crate::framing::Framed;
 use crate::publication::Publication;
@@ -15,7 +15,7 @@ use crate::request::Since;
 use crate::stats::Counter;
 
 impl Shard {
-    /// CONTRACT 6.1: the state now, or everything since a cursor; never held.
+    /// CONTRACT 6.1: answers with the present state, or everything since a cursor. Never held.
     pub(super) fn poll_asked(
         &mut self,
         token: u64,
@@ -39,36 +39,32 @@ impl Shard {
         self.answer_items(token, &ids, &framed, &items, self.cursor, keep_alive);
     }
 
-    /// The latest message of each channel. It is a state, not deliveries: faults of deliveries
-    /// leave it alone.
+    /// Answers with the latest message of each channel. This is a state, not deliveries, so delivery faults
+    /// do not apply.
     fn answer_state(&mut self, token: u64, ids: &[u32], known: Option<&str>, keep_alive: bool) {
-        let mut body = Vec::new();
-        let mut newest = 0;
-        let mut shown = Vec::new();
-        for &id in ids {
-            let Some(latest) = self.channels.at(id).latest.clone() else { continue };
-            if newest != 0 {
-                body.push(b'\n');
-            }
-            body.extend_from_slice(&latest.payload);
-            newest = newest.max(latest.cursor);
-            shown.push(latest.cursor);
-        }
+        let latest = ids.iter().filter_map(|&id| self.channels.at(id).latest.clone());
+        let states: Vec<Framed> = latest.map(Framed::new).collect();
+        let newest = states.iter().map(|state| state.publication.cursor).max().unwrap_or(0);
         let etag = format!("\"{newest}\"");
         let unchanged = known.is_some_and(|known| names_tag(known, &etag));
         let extra = format!("ETag: {etag}\r\n{}", self.poll_headers(ids, self.cursor));
         let status = if unchanged { 304 } else { 200 };
-        let body = if unchanged { &[][..] } else { &body };
-        let reply = Reply { status, content_type: "text/plain", extra: &extra, body, keep_alive };
-        let mut out = Vec::new();
-        reply.write(&mut out);
-        if !unchanged {
-            self.note_written(token, &shown);
-        }
-        self.answer_slowly(token, &out, keep_alive);
+        let reply = Reply { status, content_type: "text/plain", extra: &extra, body: &[], keep_alive };
+        let items: Vec<Item> = match unchanged {
+            true => Vec::new(),
+            false => (0..states.len()).map(|index| Item { index, cut: false }).collect(),
+        };
+        let mut answer = std::mem::take(&mut self.pass.answer);
+        answer.fill(ids, &items, &reply, joined_len(&states, &items), |out| join(&states, &items, out));
+        let shown: Vec<u64> = items.iter().map(|item| states[item.index].publication.cursor).collect();
+        let begun = self.write_begins(token);
+        self.answer_many(token, &mut answer);
+        self.note_written(begun, &shown);
+        answer.clear();
+        self.pass.answer = answer;
     }
 
-    /// CONTRACT 6.2: answered at once where there is something to tell, held where not.
+    /// CONTRACT 6.2: answered at once if there are messages, otherwise held.
     pub(super) fn long_poll_asked(
         &mut self,
         token: u64,
@@ -90,7 +86,7 @@ impl Shard {
         };
         let mut items = Vec::new();
         let fresh = framed.len();
-        // First, or a duplicate made just now would stand in the same answer as its twin.
+        // First, because a duplicate made later in this call would be in the same answer as its original.
         self.repay_duplicates(token, &mut framed, &mut items);
         self.decide(token, 0..fresh, &mut framed, &mut items);
         if since == Since::Now || !items.is_empty() {
@@ -107,13 +103,14 @@ impl Shard {
         self.list(token, &ids);
         let with_cursor = since != Since::Unsaid;
         if let Some(connection) = self.live(token) {
-            connection.talk = Talk::Held(Hold { since_ns: now_ns, until_ns, keep_alive, with_cursor });
+            connection.talk =
+                Conversation::Held(Hold { since_ns: now_ns, until_ns, keep_alive, with_cursor });
         }
         self.ledger.count(Counter::LongPoll);
         self.schedule(token, until_ns);
     }
 
-    /// Answers a held poll with what was just published.
+    /// Answers a held poll with new publications.
     pub(super) fn answer_held(&mut self, token: u64, framed: &[Framed], items: &[Item], cursor: u64) {
         if self.collects() {
             return self.collect_for_poll(token, framed, items, cursor);
@@ -124,7 +121,7 @@ impl Shard {
         self.goes_away(token, hold.with_cursor);
     }
 
-    /// CONTRACT 6.3: a document says that the time has passed; never a bare close.
+    /// CONTRACT 6.3: answers with a document that reports the timeout, never with a bare close.
     pub(super) fn answer_timeout(&mut self, token: u64, now_ns: Nanos, keep_alive: bool) {
         let Some((ids, hold)) = self.release(token) else { return };
         self.ledger.count(Counter::LongPollTimeouts);
@@ -138,15 +135,15 @@ impl Shard {
         self.goes_away(token, hold.with_cursor);
     }
 
-    /// Ends a hold: the connection leaves the lists and may ask again.
+    /// Ends a hold: the connection leaves the lists and may send the next request.
     pub(super) fn release(&mut self, token: u64) -> Option<(Vec<u32>, Hold)> {
         let connection = self.live(token)?;
-        let Talk::Held(hold) = connection.talk else { return None };
-        connection.talk = Talk::Request;
+        let Conversation::Held(hold) = connection.talk else { return None };
+        connection.talk = Conversation::Request;
         let ids = connection.channels();
         let asked_ahead = !connection.inbound.is_empty();
         if asked_ahead {
-            self.revisit.push(token);
+            self.revisit.push_back(token);
         }
         self.ledger.counters.fall(Counter::LongPoll);
         self.unlist(token);
@@ -164,15 +161,15 @@ impl Shard {
     ) {
         let mut cache = std::mem::take(&mut self.pass.answer);
         if !cache.is_for(ids, items, keep_alive) {
-            let body = join(framed, items);
             let extra = self.poll_headers(ids, cursor);
             let reply =
-                Reply { status: 200, content_type: "text/plain", extra: &extra, body: &body, keep_alive };
-            cache.fill(ids, items, &reply);
+                Reply { status: 200, content_type: "text/plain", extra: &extra, body: &[], keep_alive };
+            cache.fill(ids, items, &reply, joined_len(framed, items), |out| join(framed, items, out));
         }
         let cursors: Vec<u64> = items.iter().map(|item| framed[item.index].publication.cursor).collect();
-        self.note_written(token, &cursors);
-        self.answer_slowly(token, cache.bytes(), keep_alive);
+        let begun = self.write_begins(token);
+        self.answer_many(token, &mut cache);
+        self.note_written(begun, &cursors);
         self.pass.answer = cache;
     }
 
@@ -180,16 +177,20 @@ impl Shard {
         format!("pushmark-cursor: {cursor}\r\n{}", self.acknowledgement(ids))
     }
 
-    /// Deliveries in an answer count as written when the answer is handed over.
-    pub(super) fn note_written(&mut self, token: u64, cursors: &[u64]) {
+    /// Returns the connection and the instant of a write that follows.
+    pub(super) fn write_begins(&self, token: u64) -> (u32, Nanos) {
         let ordinal = self.connections.get(token).map_or(0, |connection| connection.ordinal);
-        let at_ns = self.ledger.write_begins();
+        (ordinal, self.ledger.write_begins())
+    }
+
+    /// Deliveries in an answer count as written when the answer is handed over.
+    pub(super) fn note_written(&mut self, (ordinal, at_ns): (u32, Nanos), cursors: &[u64]) {
         for &cursor in cursors {
             self.ledger.written(cursor, ordinal, at_ns);
         }
     }
 
-    /// Remembered messages newer than a cursor.
+    /// Returns stored messages newer than a cursor.
     pub(super) fn newer(&mut self, ids: &[u32], cursor: u64) -> Vec<Framed> {
         let mut found: Vec<Arc<Publication>> = Vec::new();
         if self.channels.newer(ids, cursor, &mut found) {
@@ -198,14 +199,14 @@ impl Shard {
         found.into_iter().map(Framed::new).collect()
     }
 
-    /// Keeps the channels of a poll that was answered at once, for the time it is away.
+    /// Keeps the channels of a poll that was answered at once, until its next request.
     fn remember_channels(&mut self, token: u64, ids: &[u32]) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         let unlisted = |&channel: &u32| Subscription { channel, position: 0 };
         connection.subscriptions = ids.iter().map(unlisted).collect();
     }
 
-    /// The poll is answered: until it asks again, it is in flight or deaf.
+    /// Marks an answered poll as in flight or deaf until its next request.
     pub(super) fn goes_away(&mut self, token: u64, with_cursor: bool) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         let away = if with_cursor { Away::InFlight } else { Away::Deaf };
@@ -220,7 +221,7 @@ impl Shard {
         }
     }
 
-    /// A request came, or the connection ends: it is no longer away.
+    /// Ends that state, because a request arrived or the connection ends.
     pub(super) fn poll_came_back(&mut self, token: u64) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         let away = std::mem::replace(&mut connection.away, Away::No);
@@ -237,32 +238,36 @@ impl Shard {
         }
     }
 
-    /// Ends the long poll of a connection that is going away.
+    /// Ends the long poll of a connection that is being closed.
     pub(super) fn forget_poll(&mut self, token: u64) {
         self.poll_came_back(token);
         if let Some(connection) = self.connections.get_mut(token)
-            && matches!(connection.talk, Talk::Held(_))
+            && matches!(connection.talk, Conversation::Held(_))
         {
-            connection.talk = Talk::Request;
+            connection.talk = Conversation::Request;
             self.ledger.counters.fall(Counter::LongPoll);
         }
     }
 }
 
-/// Whether an If-None-Match names a tag (RFC 9110 13.1.2): a list, compared weakly.
+/// Returns whether an If-None-Match contains a tag (RFC 9110 13.1.2): a list, compared weakly.
 fn names_tag(list: &str, etag: &str) -> bool {
     let mut tags = list.split(',').map(str::trim);
     tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }
 
-/// The body of an answer: messages with a line end between them.
-pub(super) fn join(framed: &[Framed], items: &[Item]) -> Vec<u8> {
-    let mut body = Vec::new();
+/// Appends the body of an answer: messages separated by line ends.
+pub(super) fn join(framed: &[Framed], items: &[Item], body: &mut Vec<u8>) {
     for (i, item) in items.iter().enumerate() {
         if i > 0 {
             body.push(b'\n');
         }
         body.extend_from_slice(framed[item.index].payload(item.cut));
     }
-    body
+}
+
+/// Returns the length of that body, bytes.
+pub(super) fn joined_len(framed: &[Framed], items: &[Item]) -> usize {
+    let payloads: usize = items.iter().map(|item| framed[item.index].payload(item.cut).len()).sum();
+    payloads + items.len().saturating_sub(1)
 }

@@ -1,4 +1,4 @@
-//! A client begins to hear: streams, event streams and WebSockets. Polls go on in `polling.rs`.
+//! Subscriptions of streams, event streams and WebSockets. Polls are in `polling.rs`.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,14 +10,15 @@ use pushmark_proto::websocket::{Decoder, Role};
 use super::{Ending, Shard};
 use crate::bayeux::SESSION;
 use crate::channel::Subscriber;
-use crate::connection::{Frames, Subscription, Talk};
+use crate::connection::{Conversation, Frames, Subscription};
 use crate::faults::fate::Welcome;
+use crate::kept::Kept;
 use crate::publication::MESSAGE_MAX;
 use crate::reply;
 use crate::request::{Intent, Refusal};
 use crate::stats::Counter;
 
-/// Longest list of channels that is acknowledged: beyond it the header would crowd the head.
+/// The longest list of channels that is acknowledged. A longer header would be too large for the head.
 const ACKNOWLEDGED_MAX: usize = 256;
 
 impl Shard {
@@ -48,8 +49,7 @@ impl Shard {
         }
     }
 
-    /// Whether a connection that asks to subscribe is served; where a fault will not have it, it is
-    /// treated accordingly.
+    /// Returns whether a connection that subscribes is served. If a fault strikes it, the fault is applied.
     pub(super) fn is_served(&mut self, token: u64, transport: &'static str) -> bool {
         match self.welcome(token, transport) {
             Welcome::Served => return true,
@@ -60,14 +60,14 @@ impl Shard {
             Welcome::Ignored => {
                 self.ledger.count(Counter::HalfOpen);
                 if let Some(connection) = self.live(token) {
-                    connection.talk = Talk::Mute;
+                    connection.talk = Conversation::Mute;
                 }
             }
         }
         false
     }
 
-    /// Gives the connection its number when it first asks, and the faults their chance.
+    /// Numbers the connection at its first subscription, and lets the faults decide.
     fn welcome(&mut self, token: u64, transport: &'static str) -> Welcome {
         let Some(connection) = self.connections.get_mut(token) else { return Welcome::Served };
         if connection.ordinal != 0 {
@@ -83,7 +83,7 @@ impl Shard {
     fn stream_asked(&mut self, token: u64, names: &[String], head: &RequestHead<'_>) {
         let Some(ids) = self.lasting(token, names, head) else { return };
         let acknowledgement = self.acknowledgement(&ids);
-        self.begin(token, &ids, Talk::Stream, Counter::Stream);
+        self.begin(token, &ids, Conversation::Stream, Counter::Stream);
         let mut out = Vec::new();
         reply::endless(&mut out, "text/plain", &acknowledgement);
         self.say(token, &out);
@@ -93,11 +93,11 @@ impl Shard {
         let Some(ids) = self.lasting(token, names, head) else { return };
         ids.iter().for_each(|&id| self.channels.remember(id));
         let acknowledgement = self.acknowledgement(&ids);
-        self.begin(token, &ids, Talk::Sse, Counter::Sse);
+        self.begin(token, &ids, Conversation::Sse, Counter::Sse);
         let mut out = Vec::new();
         reply::endless(&mut out, "text/event-stream", &acknowledgement);
         self.say(token, &out);
-        // WHATWG HTML 9.2.4: a client that comes back says what it saw last.
+        // WHATWG HTML 9.2.4: a reconnecting client sends the last id it received.
         if let Some(cursor) = after {
             let missed = self.newer(&ids, cursor);
             self.send_history(token, missed);
@@ -119,16 +119,17 @@ impl Shard {
         let acknowledgement = self.acknowledgement(&ids);
         let frames = Frames {
             decoder: Decoder::new(Role::Server, MESSAGE_MAX as u64),
-            message: Vec::new(),
+            message: Kept::default(),
+            trusted: self.shared.options.access.is_trusted(head),
             bayeux: None,
         };
-        self.begin(token, &ids, Talk::WebSocket(Box::new(frames)), Counter::WebSocket);
+        self.begin(token, &ids, Conversation::WebSocket(Box::new(frames)), Counter::WebSocket);
         let mut out = Vec::new();
         upgrade.write_response(&mut out, "", &acknowledgement);
         self.say(token, &out);
     }
 
-    /// The channels of a subscription that lasts as long as its connection.
+    /// Returns the channels of a subscription that lasts as long as its connection.
     fn lasting(&mut self, token: u64, names: &[String], head: &RequestHead<'_>) -> Option<Vec<u32>> {
         if head.minor == 0 {
             self.refuse(token, &Refusal::new(400, "HTTP/1.1 is needed"), false);
@@ -137,8 +138,13 @@ impl Shard {
         self.ids(token, names)
     }
 
-    /// The numbers of these channels; refuses the request where there is no room for them.
+    /// Returns the numbers of these channels. Refuses the request if there is no room for them.
     pub(super) fn ids(&mut self, token: u64, names: &[String]) -> Option<Vec<u32>> {
+        if !self.channels.has_room_for(names.len()) {
+            self.ledger.count(Counter::SubscriptionsRefused);
+            self.refuse(token, &Refusal::new(503, "too many subscriptions"), false);
+            return None;
+        }
         let ids = names.iter().map(|name| self.channels.id(name, &self.shared.hub));
         let ids = ids.collect::<Result<Vec<u32>, _>>().ok();
         if ids.is_none() {
@@ -147,7 +153,7 @@ impl Shard {
         ids
     }
 
-    pub(super) fn begin(&mut self, token: u64, ids: &[u32], talk: Talk, gauge: Counter) {
+    pub(super) fn begin(&mut self, token: u64, ids: &[u32], talk: Conversation, gauge: Counter) {
         self.ledger.count(Counter::Requests);
         self.ledger.count(gauge);
         self.list(token, ids);
@@ -156,7 +162,7 @@ impl Shard {
         }
     }
 
-    /// Enters the connection into the lists of its channels.
+    /// Adds the connection to the lists of its channels.
     pub(super) fn list(&mut self, token: u64, ids: &[u32]) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         let subscribe = |(nth, &channel): (usize, &u32)| {
@@ -168,7 +174,7 @@ impl Shard {
         self.several_channels += usize::from(ids.len() > 1);
     }
 
-    /// Takes the connection out of the lists of its channels; it still knows which they are.
+    /// Removes the connection from the lists of its channels. It keeps the channel numbers.
     pub(super) fn unlist(&mut self, token: u64) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         if !std::mem::take(&mut connection.listed) {
@@ -187,7 +193,7 @@ impl Shard {
         }
     }
 
-    /// Another subscriber stands at a position that became free.
+    /// Records that another subscriber moved to a free position.
     pub(super) fn has_moved(&mut self, moved: Subscriber, position: u32) {
         let nth = moved.nth as usize;
         if moved.token & SESSION != 0 {
@@ -199,14 +205,14 @@ impl Shard {
         }
     }
 
-    /// CONTRACT 3.2: what is published on these channels from now on comes. A ready header line,
-    /// empty for more than 256 channels.
+    /// CONTRACT 3.2: acknowledges that everything published on these channels from now on is delivered.
+    /// Returns a complete header line, or nothing for more than 256 channels.
     pub(super) fn acknowledgement(&mut self, ids: &[u32]) -> String {
         let list = self.acknowledged(ids);
         if list.is_empty() { list } else { format!("pushmark-subscribed: {list}\r\n") }
     }
 
-    /// Each channel's highest sequence so far, `-` where there is none.
+    /// Returns each channel's highest sequence so far, or `-` before the first publication.
     pub(super) fn acknowledged(&mut self, ids: &[u32]) -> String {
         let mut list = String::new();
         if ids.len() > ACKNOWLEDGED_MAX {

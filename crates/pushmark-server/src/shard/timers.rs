@@ -1,17 +1,17 @@
-//! Timers of connections: holds that end, and pieces of slow writes that may leave.
+//! Timers of connections: the ends of holds, and the pieces of slow writes.
 //!
-//! A connection has at most one timer that counts, the earliest it needs; a later need is
-//! looked at when that one rings. So a long poll that is answered a hundred times before its
-//! hold would have ended does not leave a hundred timers behind.
+//! A connection has at most one active timer, the earliest it needs. A later need is scheduled when that
+//! timer fires. So a long poll that is answered a hundred times before its hold ends does not leave a hundred
+//! timers behind.
 
 use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
 use crate::bayeux::SESSION;
-use crate::connection::Talk;
+use crate::connection::Conversation;
 
 impl Shard {
-    /// Has the connection looked at again at `at_ns`, unless it will be earlier anyway.
+    /// Schedules a check of the connection at `at_ns`, unless an earlier one is pending.
     pub(super) fn schedule(&mut self, token: u64, at_ns: Nanos) {
         let Some(connection) = self.connections.get_mut(token) else { return };
         if at_ns < connection.timer_ns {
@@ -36,23 +36,28 @@ impl Shard {
         if token & SESSION != 0 {
             return self.session_timer_rang(token, now_ns);
         }
+        let request_max_ns = self.shared.options.request_max_ns;
         let Some(connection) = self.live(token) else { return };
         if connection.timer_ns > now_ns {
-            return; // an older timer: the one that counts is still to come
+            return; // an older timer; the current one is later
         }
         connection.timer_ns = Nanos::MAX;
         if connection.has_collected() {
             return self.batch_timer_rang(token, now_ns);
         }
         let pace_ns = connection.pace_ns;
+        let begun_ns = connection.begun_ns;
         let until_ns = match &connection.talk {
-            Talk::Held(hold) => hold.until_ns,
-            Talk::Registered(registered) => registered.until_ns,
+            _ if begun_ns != 0 => begun_ns + request_max_ns,
+            Conversation::Held(hold) => hold.until_ns,
+            Conversation::Registered(registered) => registered.until_ns,
             _ => Nanos::MAX,
         };
         if until_ns > now_ns {
             self.schedule(token, until_ns);
-        } else if matches!(connection.talk, Talk::Held(_)) {
+        } else if begun_ns != 0 {
+            self.patience_ends(token);
+        } else if matches!(connection.talk, Conversation::Held(_)) {
             self.answer_timeout(token, now_ns, true);
         } else {
             self.registered_timeout(token, true);

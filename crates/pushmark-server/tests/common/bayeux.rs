@@ -1,4 +1,4 @@
-//! A Bayeux client of few words: it says exactly what a test has it say, and shows what came.
+//! A minimal Bayeux client: it sends exactly what a test specifies, and returns what it received.
 
 use std::io::Write as _;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::{Answer, Client, Server};
 
-/// One session over long polling: a connection for connects, another for the rest.
+/// One session over long polling: one connection for connects, another for other requests.
 pub struct Session {
     pub id: String,
     pub polling: Client,
     pub asking: Client,
 }
 
-/// Posts a body as it is.
+/// Posts a body unchanged.
 pub fn post(client: &mut Client, body: &Value) {
     client.request("POST", "/cometd", &["Content-Type: application/json"], body.to_string().as_bytes());
 }
@@ -26,7 +26,7 @@ pub fn messages(answer: &Answer) -> Vec<Value> {
     answer.json().as_array().expect("an array").clone()
 }
 
-/// A handshake with further members.
+/// A handshake with additional members.
 pub fn handshake(more: &Value) -> Value {
     let mut message = json!({
         "channel": "/meta/handshake", "version": "1.0", "id": "h",
@@ -36,14 +36,14 @@ pub fn handshake(more: &Value) -> Value {
     message
 }
 
-/// What came on a channel: the data of events.
+/// Returns the data of the events.
 pub fn data(messages: &[Value]) -> Vec<&str> {
     let events = messages.iter().filter(|message| message["successful"].is_null());
     events.map(|event| event["data"].as_str().expect("a text")).collect()
 }
 
 impl Session {
-    /// Shakes hands and connects once.
+    /// Sends a handshake and one connect.
     pub fn open(server: &Server, more: &Value) -> Session {
         let (mut polling, asking) = (server.client(), server.client());
         post(&mut polling, &handshake(more));
@@ -58,14 +58,14 @@ impl Session {
         session
     }
 
-    /// A message of this client.
+    /// Builds a message of this client.
     pub fn message(&self, channel: &str, more: &Value) -> Value {
         let mut message = json!({"channel": channel, "clientId": self.id});
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         message
     }
 
-    /// Asks for the next connect, with further members.
+    /// Sends the next connect, with additional members.
     pub fn connect(&mut self, more: &Value) {
         let mut message =
             self.message("/meta/connect", &json!({"connectionType": "long-polling", "id": "c"}));
@@ -73,12 +73,12 @@ impl Session {
         post(&mut self.polling, &json!([message]));
     }
 
-    /// The answer to the connect.
+    /// Reads the answer to the connect.
     pub fn connected(&mut self) -> Vec<Value> {
         messages(&self.polling.answer())
     }
 
-    /// Says something over the other connection.
+    /// Sends a message over the other connection. Returns the replies.
     pub fn ask(&mut self, channel: &str, more: &Value) -> Vec<Value> {
         let message = self.message(channel, more);
         post(&mut self.asking, &json!([message]));
@@ -112,19 +112,19 @@ impl Socket {
         socket
     }
 
-    /// Says a message or an array of them.
+    /// Sends a message or an array of messages.
     pub fn say(&mut self, body: &Value) {
         self.client.send_frame(Opcode::Text, body.to_string().as_bytes());
     }
 
-    /// Says one message of this client.
+    /// Sends one message of this client.
     pub fn tell(&mut self, channel: &str, more: &Value) {
         let mut message = json!({"channel": channel, "clientId": self.id});
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.say(&json!([message]));
     }
 
-    /// The messages of the next so many texts.
+    /// Reads the messages of the next `texts` texts.
     pub fn heard(&mut self, texts: usize) -> Vec<Value> {
         let texts = self.client.messages(texts);
         let arrays = texts.into_iter().map(|text| serde_json::from_slice(&text.expect("no Close")).unwrap());
@@ -135,7 +135,7 @@ impl Socket {
 /// Writes a request byte by byte.
 pub fn post_slowly(client: &mut Client, body: &Value) {
     let body = body.to_string();
-    let head = format!("POST /cometd HTTP/1.1\r\nHost: t\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!("POST /cometd HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
     for byte in head.bytes().chain(body.bytes()) {
         client.socket.write_all(&[byte]).unwrap();
     }

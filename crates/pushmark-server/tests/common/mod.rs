@@ -1,5 +1,4 @@
-//! A server on a port of its own, and the smallest client that can talk to it: blocking, with
-//! a deadline on every read.
+//! A server on a free port, and a minimal client for it: blocking, with a deadline on every read.
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
 pub mod bayeux;
@@ -45,7 +44,7 @@ impl Server {
         Client::connect(self.address)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub fn ask(&self, method: &str, target: &str, body: &str) -> Answer {
         let mut client = self.client();
         client.request(method, target, &[], body.as_bytes());
@@ -56,7 +55,7 @@ impl Server {
         self.ask("GET", "/stats", "").json()
     }
 
-    /// Waits until the statistics say so.
+    /// Waits until the statistics satisfy the condition.
     pub fn wait_until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -75,7 +74,7 @@ impl Server {
         client.answer().json()
     }
 
-    /// Sets an emitter with further keys, such as `"count":5`.
+    /// Sets an emitter with additional keys, such as `"count":5`.
     pub fn emit(&self, channels: &[&str], interval_us: u64, more: &str) -> Value {
         let channels = serde_json::to_string(channels).unwrap();
         let document =
@@ -103,7 +102,7 @@ impl Drop for Server {
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -149,7 +148,7 @@ impl Client {
     }
 
     pub fn request(&mut self, method: &str, target: &str, headers: &[&str], body: &[u8]) {
-        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: test\r\n").into_bytes();
+        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n").into_bytes();
         for header in headers {
             bytes.extend_from_slice(header.as_bytes());
             bytes.extend_from_slice(b"\r\n");
@@ -159,7 +158,7 @@ impl Client {
         }
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(body);
-        // A server that resets at once may have done so before the last byte was written.
+        // A server that resets at once may do so before the last byte is written.
         let _ = self.socket.write_all(&bytes);
     }
 
@@ -167,13 +166,13 @@ impl Client {
         self.request("GET", target, &[], b"");
     }
 
-    /// Asks and reads the whole answer.
+    /// Sends a request and reads the whole answer.
     pub fn ask(&mut self, target: &str) -> Answer {
         self.get(target);
         self.answer()
     }
 
-    /// Reads more; false at the end of the connection.
+    /// Reads more bytes. Returns false at the end of the connection.
     pub fn read_more(&mut self) -> bool {
         let mut buffer = [0; 65536];
         match self.socket.read(&mut buffer) {
@@ -189,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Reads a head; what follows stays pending.
+    /// Reads a head. The bytes after it stay pending.
     pub fn head(&mut self) -> Answer {
         loop {
             if let Some((head, len)) = ResponseHead::parse(&self.pending, 16 * 1024).unwrap() {
@@ -221,20 +220,21 @@ impl Client {
         }
     }
 
-    /// Asks for a stream or an event stream; gives its head.
+    /// Requests a stream or an event stream. Returns its head.
     pub fn subscribe(&mut self, target: &str, headers: &[&str]) -> Answer {
         self.request("GET", target, headers, b"");
         self.head()
     }
 
-    /// Reads the decoded body of a stream until it holds so many stamps.
+    /// Reads the decoded body of a stream until it contains this number of stamps.
     pub fn stream_until(&mut self, stamps_wanted: usize) -> (Vec<Stamp>, Vec<u8>) {
         let mut body = Vec::new();
         self.stream_while(&mut body, |body| stamps(body).len() < stamps_wanted);
         (stamps(&body), body)
     }
 
-    /// Reads the decoded body of a stream while it wants more, or the connection ends.
+    /// Reads the decoded body of a stream while `more` is true. Returns false at the end of the body or
+    /// connection.
     pub fn stream_while(&mut self, body: &mut Vec<u8>, more: impl Fn(&[u8]) -> bool) -> bool {
         let mut decoder = self.body.take().expect("a head was read");
         loop {
@@ -250,7 +250,7 @@ impl Client {
         }
     }
 
-    /// Upgrades to a WebSocket; gives the head of the 101.
+    /// Upgrades to a WebSocket. Returns the head of the 101.
     pub fn upgrade(&mut self, target: &str) -> Answer {
         let headers = [
             "Connection: Upgrade",
@@ -271,7 +271,7 @@ impl Client {
         self.socket.write_all(&frame).unwrap();
     }
 
-    /// Reads the next so many whole messages; `None` in place of one that is a Close.
+    /// Reads the next `wanted` messages, with `None` for a Close.
     pub fn messages(&mut self, wanted: usize) -> Vec<Option<Vec<u8>>> {
         let mut decoder = websocket::Decoder::new(Role::Client, 1 << 24);
         let (mut whole, mut part) = (Vec::new(), Vec::new());
@@ -298,7 +298,7 @@ impl Client {
         }
     }
 
-    /// Whether the connection was reset or closed, without another byte.
+    /// Returns whether the connection was reset or closed without another byte.
     pub fn is_lost(&mut self) -> bool {
         !self.read_more()
     }
@@ -327,7 +327,7 @@ pub fn stamps(bytes: &[u8]) -> Vec<Stamp> {
     found
 }
 
-/// A payload of that size with a stamp of that sequence.
+/// A payload of this size with a stamp of this sequence.
 pub fn message(sequence: u64, size: usize) -> Vec<u8> {
     let stamp = Stamp { nonce: 7, publisher: 0, channel: 0, sequence, due_us: 5, sent_us: 6 };
     let mut payload = vec![0; size.max(STAMP_LEN)];

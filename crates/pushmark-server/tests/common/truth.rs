@@ -1,4 +1,4 @@
-//! A server that does wrong on request, and what it says it did.
+//! A server with faults, and its truth log.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Truth {
         self.of("total").find(|line| line[0] == name).unwrap()[1].parse().unwrap()
     }
 
-    /// Instants of the writes of each sequence, µs.
+    /// Returns the instants of the writes of each sequence, µs.
     pub fn writes(&self) -> HashMap<u64, Vec<u64>> {
         let mut writes: HashMap<u64, Vec<u64>> = HashMap::new();
         for line in self.of("delivery") {

@@ -1,21 +1,21 @@
-//! Which rate is tried next: doubled until one is not held, then the middle, until both sides are
-//! near. No clock, no I/O.
+//! Chooses the next rate: doubles it until one is not held, then takes the middle, until both sides are near.
+//! No clock, no I/O.
 
 /// Both sides of the ceiling are near enough at this ratio.
 const NEAR: f64 = 1.15;
-/// Most rates that are tried.
+/// The most rates to try.
 const STEPS_MAX: usize = 12;
-/// Below this nothing is looked for: deliveries a second.
+/// The lowest rate to try, deliveries a second.
 const LEAST: f64 = 500.0;
 
-/// What a rate came to.
+/// The result of a rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Step {
     /// Everything arrived and the generator had CPU to spare.
     pub(super) held: bool,
     /// Delivered of intended.
     pub(super) delivered: f64,
-    /// Of the generator.
+    /// The generator's busiest core.
     pub(super) busiest_core: f64,
     /// Its core was as busy as the verdict doubts.
     pub(super) ours: bool,
@@ -36,7 +36,7 @@ impl Climb {
         Climb { first, steps: 0, held: None, broke: None }
     }
 
-    /// What to try now; `None` once the ceiling is known well enough.
+    /// The next rate to try; `None` once the ceiling is known well enough.
     pub(super) fn next(&self) -> Option<f64> {
         let at = match (&self.held, &self.broke) {
             (None, None) => self.first,
@@ -59,7 +59,7 @@ impl Climb {
         self.held.clone()
     }
 
-    /// Whether the lowest rate that was not held filled our core.
+    /// Whether the lowest rate that was not held filled the generator's core.
     pub(super) fn was_stopped_by_us(&self) -> bool {
         self.broke.as_ref().is_some_and(|(_, step)| step.ours)
     }
@@ -69,7 +69,8 @@ impl Climb {
 mod tests {
     use super::*;
 
-    /// Climbs where everything up to `ceiling` is held; the ceiling found, and who stopped it.
+    /// Climbs with every rate up to `ceiling` held. Returns the ceiling found and whether the generator
+    /// stopped the climb.
     fn climb(ceiling: f64, ours: bool) -> (Option<f64>, bool, usize) {
         let mut climb = Climb::from(25_000.0);
         while let Some(rate) = climb.next() {

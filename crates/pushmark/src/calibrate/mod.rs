@@ -1,9 +1,9 @@
-//! What this generator can do on this machine: its ceiling against a null server, and the least it
-//! can see there.
+//! The capacity of this generator on this machine: its ceiling against a null server, and the smallest
+//! latency it can measure there.
 //!
-//! The null server is the built-in one with nothing to decide: one channel, everybody hears it, and
-//! it publishes by itself. Rates are raised until something is lost or the generator's core is as
-//! busy as the verdict doubts; who was in the way is told by whose core was full.
+//! The null server is the built-in one with minimal work: one channel, all clients subscribe to it, and it
+//! publishes by itself. Rates rise until something is lost or the generator's core is so busy that the
+//! verdict doubts it. The full core shows which side was the limit.
 
 mod climb;
 mod words;
@@ -17,13 +17,14 @@ use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 
 use crate::environment::environment;
+use crate::file_errors::FileErrors;
 use crate::preflight::{Machine, Need, largest_crowd};
 use crate::progress::Progress;
 use crate::run::Start;
-use crate::scenario_file::{self, Asked, Loaded, Report};
+use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::registry::Registry;
 use crate::session::{Asking, Session};
-use crate::store::{self, RESULTS, Utc};
+use crate::store::{RESULTS, Utc};
 use crate::verdict;
 use climb::{Climb, Step};
 
@@ -31,44 +32,29 @@ pub(crate) use words::text;
 
 /// The null server.
 const NULL_SERVER: &str = include_str!("../../../../scenarios/calibrate.toml");
-/// The file of the last calibration, in the results' folder.
-const FILE: &str = "calibration.json";
 /// Clients of a ceiling, of the noise floor.
 const CROWDS: (u64, u64) = (1_000, 100);
-/// What is tried first, deliveries a second.
+/// The first rate to try, deliveries a second.
 const FIRST: f64 = 25_000.0;
 /// Publications a second of the noise floor, and for how long: enough for a p99.
 const FLOOR_RATE: f64 = 50.0;
 const FLOOR_SECONDS: u64 = 5;
-/// What must arrive for a rate to be held.
+/// The share that must arrive for a rate to be held.
 const DELIVERED_MIN: f64 = 0.999;
 
-/// The transports whose ceiling is asked for by default: pushing ones, and one that asks again.
+/// The transports whose ceiling is measured by default: pushing ones, and one of repeated requests.
 pub(crate) const TRANSPORTS: [Transport; 3] = [Transport::Sse, Transport::WebSocket, Transport::LongPoll];
 
-/// The calibration of this machine and program, if one was kept.
-pub(crate) fn last() -> Option<Calibration> {
-    let text = std::fs::read_to_string(Path::new(RESULTS).join(FILE)).ok()?;
-    let kept: Calibration = serde_json::from_str(&text).ok()?;
-    let machine = environment(Default::default(), Default::default());
-    kept.holds_for(env!("CARGO_PKG_VERSION"), &machine).then_some(kept)
-}
-
-/// Keeps it in place of the one before.
-pub(crate) fn keep(results: &Path, calibration: &Calibration) -> anyhow::Result<()> {
-    store::write_json(&results.join(FILE), calibration)
-}
-
-/// The null server's scenario, changed: `rate` publications a second to everybody.
+/// The null server's scenario with `rate` publications a second to all clients.
 ///
 /// # Errors
-/// A scenario that the registry makes wrong.
+/// Fails if the scenario is not valid with this registry.
 pub(crate) fn load(
     registry: &Registry,
     transport: Transport,
     (clients, rate): (u64, f64),
     seconds: u64,
-) -> Result<Loaded, Report> {
+) -> Result<Loaded, FileErrors> {
     let set = |key: &str, value: String| Override::flag("calibrate", key, &value);
     let changes = [
         set("transports", format!("[\"{transport}\"]")),
@@ -80,7 +66,7 @@ pub(crate) fn load(
     scenario_file::load(&asked, &changes, registry)
 }
 
-/// What measures it: a session, its server, and the length of a step.
+/// The parts of a calibration: a session, its server, and the length of a step.
 pub(crate) struct Bench<'a> {
     pub(crate) session: &'a Session<'a>,
     pub(crate) server: ServerRef,
@@ -88,10 +74,10 @@ pub(crate) struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Everything, for these transports. `say` is told each step.
+    /// Calibrates everything for these transports. `say` receives each step.
     ///
     /// # Errors
-    /// A null server that cannot be started.
+    /// Fails if a null server cannot be started.
     pub(crate) fn calibrate(
         &self,
         transports: &[Transport],
@@ -112,13 +98,13 @@ impl Bench<'_> {
             cpus: machine.cpus,
             kernel: machine.kernel,
             ceilings,
-            // Of a server that spreads as a crowd does.
+            // The server spreads its connections like the crowd.
             connections: largest_crowd(&Need { server_tables: None, ..Need::of_crowd(1) }, &limits),
             floor: self.floor(progress)?,
         })
     }
 
-    /// The ceiling of a transport; absent where not even the least rate was held.
+    /// Returns the ceiling of a transport; absent if not even the lowest rate was held.
     fn ceiling(
         &self,
         transport: Transport,
@@ -141,7 +127,7 @@ impl Bench<'_> {
         }))
     }
 
-    /// A small crowd and little to say: what latency is left.
+    /// Measures the latency floor with a small crowd and few messages.
     fn floor(&self, progress: &mut Progress) -> anyhow::Result<NoiseFloor> {
         let arm = self.measure(Transport::Sse, CROWDS.1, FLOOR_RATE, FLOOR_SECONDS, progress)?;
         let Some(delivery) = arm.delivery else { return Ok(NoiseFloor::default()) };
@@ -150,6 +136,7 @@ impl Bench<'_> {
             p50_us: all.p50_us,
             p99_us: all.p99_us,
             max_us: delivery.latency.max_us,
+            read_lag_p50_us: delivery.read_lag.p50_us,
             read_lag_p99_us: delivery.read_lag.p99_us,
         })
     }
@@ -171,7 +158,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a rate came to.
+/// The result of a rate.
 fn step(arm: &Arm) -> Step {
     let (delivered, intended) = arm.delivery.as_ref().map_or((0, 0), |d| (d.delivered, d.intended));
     let busiest_core = arm.generator.busiest_core;

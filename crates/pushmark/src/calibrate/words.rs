@@ -1,26 +1,26 @@
 //! A calibration for people.
 
+use pushmark_chart::numbers::PAGE;
 use pushmark_model::calibration::{Calibration, Ceiling, Limit};
 
 use super::climb::Step;
-use crate::progress::grouped;
-use crate::report::numbers::PAGE;
+use pushmark_chart::numbers::TERMINAL;
 
 /// One line a step.
 pub(super) fn step(step: &Step) -> String {
     let held = match (step.held, step.ours) {
         (true, _) => "held",
-        (false, true) => "our core is full",
-        (false, false) => "the server could not",
+        (false, true) => "the generator's core is full",
+        (false, false) => "the server could not keep up",
     };
     format!(
-        "{held}, {:.2} % arrived, our core {:.0} % busy",
+        "{held}, {:.2} % arrived, generator core {:.0} % busy",
         step.delivered * 100.0,
         step.busiest_core * 100.0
     )
 }
 
-/// What stdout is.
+/// The text for stdout.
 pub(crate) fn text(calibration: &Calibration) -> String {
     let mut out = format!(
         "calibrated {}, {} × {}, Linux {}\n\n",
@@ -30,12 +30,12 @@ pub(crate) fn text(calibration: &Calibration) -> String {
         out.push_str(&format!(
             "  {:<18} up to {:>9} messages/s{}, {:.1} µs of CPU each\n",
             ceiling.transport.name(),
-            grouped(ceiling.rounded()),
+            TERMINAL.count(ceiling.rounded()),
             at_least(ceiling),
             ceiling.cpu_us_per_delivery
         ));
     }
-    out.push_str(&format!("  {:<18} up to {:>9}\n", "connections", grouped(calibration.connections)));
+    out.push_str(&format!("  {:<18} up to {:>9}\n", "connections", TERMINAL.count(calibration.connections)));
     let floor = &calibration.floor;
     let ms = |us: Option<i64>| us.map_or("–".to_owned(), |us| PAGE.time(us as f64));
     out.push_str(&format!(

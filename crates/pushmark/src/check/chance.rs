@@ -1,11 +1,11 @@
-//! What a case draws: names, messages, and where its packets are cut. All from the seed and the
+//! Random names, messages and packet boundaries of a case. They depend only on the seed and the
 //! number of the case, so that a failure can be repeated with `--seed` and `--only`.
 
 use pushmark_model::draw::{Draw, Purpose};
 
-/// Marks that a channel's name may have beside letters and digits (CONTRACT 1.1).
+/// Characters that a channel name may have in addition to letters and digits (CONTRACT 1.1).
 const MARKS: &[u8] = b"!#$%&'()*+-./:;<>?@[]^_`{|}~";
-/// What is nowhere special.
+/// Characters without a special meaning in any transport.
 const PLAIN: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
 /// The random side of one case.
@@ -20,7 +20,7 @@ pub(super) struct Chance {
 }
 
 impl Chance {
-    /// For one case of a check.
+    /// Creates the random source of one case.
     pub(super) fn new(seed: u64, case: &str, tag: &str) -> Chance {
         // FNV-1a: any number that differs between cases will do.
         let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -48,7 +48,7 @@ impl Chance {
         (0..len).map(|_| alphabet[self.draw.below(alphabet.len() as u64) as usize] as char).collect()
     }
 
-    /// A channel that nobody has mentioned: letters, digits, `-` and `_`.
+    /// A new channel: letters, digits, `-` and `_`.
     pub(super) fn channel(&mut self) -> String {
         let len = self.between(1, 12);
         self.named(PLAIN, len)
@@ -60,7 +60,7 @@ impl Chance {
         self.named(&[MARKS, PLAIN].concat(), len)
     }
 
-    /// A channel with a name as long as a name may be.
+    /// A channel with a name of the maximum length.
     pub(super) fn long_channel(&mut self) -> String {
         let short = self.named(PLAIN, 1);
         let more = self.text(PLAIN, 128 - short.len() as u64);
@@ -69,7 +69,7 @@ impl Chance {
 
     fn named(&mut self, alphabet: &[u8], len: u64) -> String {
         self.names += 1;
-        // Numbers between words: no two names of a case are the same, or begin with one another.
+        // Numbers between words: no two names of a case are equal, or a prefix of one another.
         format!("{}{}-{}.", self.text(alphabet, len), self.tag, self.names)
     }
 
@@ -86,7 +86,7 @@ impl Chance {
         self.line_of(len)
     }
 
-    /// A line of so many bytes.
+    /// A line of the given length in bytes.
     pub(super) fn line_of(&mut self, len: u64) -> Vec<u8> {
         self.text(PLAIN, len).into_bytes()
     }
@@ -106,7 +106,7 @@ impl Chance {
     /// A message of any bytes, never UTF-8.
     pub(super) fn bytes(&mut self, len: u64) -> Vec<u8> {
         let mut bytes: Vec<u8> = (0..len.max(1)).map(|_| self.draw.next_u64() as u8).collect();
-        // A byte that stands nowhere in UTF-8.
+        // A byte that does not occur in UTF-8.
         let at = self.draw.below(bytes.len() as u64) as usize;
         bytes[at] = 0xff;
         bytes
@@ -117,7 +117,7 @@ impl Chance {
         self.draw.below(u64::from(pushmark_model::stamp::NONCES)) as u32
     }
 
-    /// Where a piece of that length is cut: ascending, none for a whole one.
+    /// The positions at which a piece of this length is cut: ascending, empty if it stays whole.
     pub(super) fn cuts(&mut self, len: usize) -> Vec<usize> {
         match self.draw.below(8) {
             _ if self.whole => Vec::new(),
@@ -136,7 +136,7 @@ impl Chance {
     }
 }
 
-/// A channel's name as it stands in a query (RFC 3986 2.1).
+/// A channel's name encoded for a query (RFC 3986 2.1).
 pub(super) fn encoded(name: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     name.bytes().map(|b| if plain(b) { (b as char).to_string() } else { format!("%{b:02X}") }).collect()

@@ -5,28 +5,31 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::chance::{encoded, list};
-use super::ear::{Ear, PUSHED};
 use super::outcome::{Miss, Outcome, failed, holds, same, same_bytes};
+use super::subscriber::{PUSHED, Subscriber};
 use super::trial::{Trial, counts_up, sequences, stamped};
 use super::websocket::Socket;
 use super::wire::Answer;
 use super::{Case, With};
 
-/// Longest head that must be taken (CONTRACT 3.4).
+/// Longest head that a server must accept (CONTRACT 3.4).
 const HEAD_TAKEN: usize = 16 * 1024;
-/// Bytes of a message in the cases about subscribers who do not read.
+/// Bytes of a message in the cases about slow consumers.
 const SLOW_MESSAGE: usize = 16 * 1024;
-/// Messages that hit both bounds of 3.5 beside what sockets hold: 1,024, and 16 MiB.
+/// Messages that exceed both bounds of 3.5 (1,024 messages and 16 MiB) in addition to what sockets buffer.
 const SLOW_COUNT: u64 = 1_700;
-/// Most that a request may take while others are written to.
+/// Longest time that a request may take while the server writes to other clients.
 const MEANWHILE: Duration = Duration::from_secs(2);
 
-/// What a subscription of each kind is told; the connections stay open.
-fn subscribe_all(t: &mut Trial<'_>, channels: &[String]) -> Result<Vec<(&'static str, Answer, Ear)>, Miss> {
+/// The answer to a subscription of each kind; the connections stay open.
+fn subscribe_all(
+    t: &mut Trial<'_>,
+    channels: &[String],
+) -> Result<Vec<(&'static str, Answer, Subscriber)>, Miss> {
     let offered = PUSHED.into_iter().filter(|name| t.subject.speaks(name)).collect::<Vec<_>>();
     let open = |transport| {
-        let (ear, head) = Ear::open(t, transport, channels)?;
-        Ok((transport, head, ear))
+        let (subscriber, head) = Subscriber::open(t, transport, channels)?;
+        Ok((transport, head, subscriber))
     };
     offered.into_iter().map(open).collect()
 }
@@ -60,7 +63,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.1/2",
         with: With::Others,
-        wants: "Connection: close is obeyed: the answer says so, and the connection ends",
+        wants: "after a request with Connection: close the answer has that header and the connection ends",
         run: |t| {
             let channel = t.chance.channel();
             for (method, target) in
@@ -82,7 +85,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.1/3",
         with: With::Others,
-        wants: "requests sent ahead on one connection are answered in their order",
+        wants: "pipelined requests are answered in the order in which they were sent",
         run: |t| {
             let channel = t.chance.odd_channel();
             let line = t.chance.line();
@@ -107,7 +110,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.1/4",
         with: With::Nobody,
-        wants: "TCP_NODELAY is set: no message waits for the acknowledgement of the one before it",
+        wants: "TCP_NODELAY is set: a message does not wait for the TCP acknowledgement of the previous one",
         run: |t| {
             if t.subject.row.as_ref().is_some_and(|row| !row.nodelay) {
                 return Err(Miss::NotOffered("its row says nodelay = false".into()));
@@ -115,7 +118,7 @@ pub(super) const CASES: &[Case] = &[
             t.needs("6.4")?;
             let channel = t.chance.channel();
             let names = std::slice::from_ref(&channel);
-            let (mut ear, _) = Ear::open(t, "stream", names)?;
+            let (mut subscriber, _) = Subscriber::open(t, "stream", names)?;
             let nonce = t.chance.nonce();
             let mut publisher = t.connect()?;
             // Delayed acknowledgements hold a small write back for 40 ms, every second one.
@@ -127,8 +130,8 @@ pub(super) const CASES: &[Case] = &[
                     let target = format!("/publish?channel={channel}");
                     publisher.ask("POST", &target, &[], &message)?.is(200)?;
                 }
-                ear.hear()?;
-                ear.hear()?;
+                subscriber.hear()?;
+                subscriber.hear()?;
                 took.push(started.elapsed());
             }
             took.sort_unstable();
@@ -141,7 +144,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.1/5",
         with: With::Others,
-        wants: "what is no HTTP is answered with 400, or the connection ends; the server goes on",
+        wants: "input that is not HTTP is answered with 400 or ends the connection; the server keeps running",
         run: |t| {
             for bytes in [
                 &b"NOT HTTP\r\n\r\n"[..],
@@ -164,13 +167,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.2/1",
         with: With::Others,
-        wants: "the head that answers a subscription names each channel with its highest sequence, `-` where none",
+        wants: "the head of a subscription lists each channel with its highest sequence, `-` if none",
         run: |t| {
             let mut channels = vec![t.chance.channel(), t.chance.odd_channel(), t.chance.channel()];
             channels.sort_unstable();
             let (nonce, last) = (t.chance.nonce(), t.chance.between(0, 1 << 30));
             t.publish(&channels[0], &stamped(nonce, 0, last, 64))?;
-            // No stamp, so nothing to tell.
+            // Without a stamp there is no sequence to acknowledge.
             t.publish(&channels[1], b"no stamp")?;
             let wanted = [Some(last), None, None];
             for (transport, head, _ear) in subscribe_all(t, &channels)? {
@@ -186,14 +189,14 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.2/2",
         with: With::Others,
-        wants: "everything published after the acknowledgement reaches the subscriber, from the next sequence on",
+        wants: "messages published after the acknowledgement arrive, from the next sequence on",
         run: |t| {
-            // Fewer than are remembered: whoever polls hears them all.
+            // Fewer than a server must keep: a client that polls receives them all.
             const COUNT: u64 = 250;
             let channel = t.chance.channel();
             let nonce = t.chance.nonce();
             let names = std::slice::from_ref(&channel);
-            // A publisher who does not wait for anybody, and subscriptions amid what it says.
+            // A publisher that does not wait, and subscriptions while it publishes.
             let mut publisher = t.connect()?;
             let target = format!("/publish?channel={channel}");
             std::thread::scope(|scope| {
@@ -208,13 +211,13 @@ pub(super) const CASES: &[Case] = &[
                     listening.extend(subscribe_all(t, names)?);
                 }
                 publishing.join().map_err(|_| failed("a publisher ended"))??;
-                for (transport, head, mut ear) in listening {
+                for (transport, head, mut subscriber) in listening {
                     let told = head.acknowledged()?.remove(&channel);
                     let last = told.ok_or_else(|| failed("the channel is not acknowledged"))?;
                     let first = last.map_or(0, |last| last + 1);
                     let mut heard = Vec::new();
                     while first + (heard.len() as u64) < COUNT {
-                        heard.extend(sequences(&ear.hear()?));
+                        heard.extend(sequences(&subscriber.hear()?));
                     }
                     let count = (COUNT - first) as usize;
                     counts_up(&format!("after {last:?} by {transport}"), &heard, first, count)?;
@@ -226,7 +229,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.2/3",
         with: With::Others,
-        wants: "the count begins anew with another nonce or publisher incarnation",
+        wants: "the highest sequence starts again with another nonce or publisher incarnation",
         run: |t| {
             let channel = t.chance.channel();
             let names = std::slice::from_ref(&channel);
@@ -248,7 +251,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.2/4",
         with: With::Others,
-        wants: "in the answer of a long poll it tells the instant at which the request was registered",
+        wants: "the acknowledgement of a long poll is of the instant at which the request was registered",
         run: |t| {
             t.needs("6.2")?;
             let channel = t.chance.channel();
@@ -259,6 +262,7 @@ pub(super) const CASES: &[Case] = &[
                 t.publish(&channel, &stamped(nonce, 0, sequence, 64))?;
                 wire.send("GET", &format!("/long-poll?channel={channel}&hold=4000"), &[], b"")?;
                 wire.is_quiet(Duration::from_millis(60))?;
+                t.until_registered(&channel, 1)?;
                 t.publish(&channel, &stamped(nonce, 0, sequence + 1, 64))?;
                 let answer = wire.answer()?.is(200)?;
                 same("what it was held for", &sequences(&answer.body), &vec![sequence + 1])?;
@@ -270,7 +274,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.3/1",
         with: With::Others,
-        wants: "up to 256 channels are acknowledged; with more the header is left out",
+        wants: "up to 256 channels are acknowledged; with more, the header is absent",
         run: |t| {
             t.needs("3.2")?;
             let channels = t.chance.channels(257);
@@ -289,7 +293,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.4/1",
         with: With::Others,
-        wants: "nothing is compressed, even where the client would take it",
+        wants: "no answer is compressed, even if the client accepts compression",
         run: |t| {
             let channel = t.chance.channel();
             let message = vec![b'a'; 20_000];
@@ -300,7 +304,7 @@ pub(super) const CASES: &[Case] = &[
                 targets.push(format!("/poll?channel={channel}"));
             }
             for target in targets {
-                // An answer with a coding fails where its head is read.
+                // An answer with a coding fails when its head is read.
                 t.connect()?.ask("GET", &target, &[accept], b"")?.is(200)?;
             }
             for (clause, path) in [("6.4", "stream"), ("6.5", "sse")] {
@@ -314,7 +318,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.4/2",
         with: With::Others,
-        wants: "no WebSocket extension is agreed to",
+        wants: "no WebSocket extension is accepted",
         run: |t| {
             t.needs("6.6")?;
             let channel = t.chance.channel();
@@ -329,7 +333,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.4/3",
         with: With::Others,
-        wants: "a head of 16 KiB is taken",
+        wants: "a request head of 16 KiB is accepted",
         run: |t| {
             let mut wire = t.connect()?;
             let plain = wire.request("GET", "/health", &["X-Long: "], b"").len();
@@ -340,7 +344,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.5/1",
         with: With::Nobody,
-        wants: "what waits for a subscriber who does not read is bounded, and what the bound did is counted",
+        wants: "the queue of a slow consumer is bounded; drops and disconnects are counted",
         run: |t| {
             t.needs("6.4")?;
             let channel = t.chance.channel();
@@ -355,12 +359,12 @@ pub(super) const CASES: &[Case] = &[
             for sequence in 0..SLOW_COUNT {
                 let message = stamped(nonce, 0, sequence, SLOW_MESSAGE);
                 publisher.ask("POST", &format!("/publish?channel={channel}"), &[], &message)?.is(200)?;
-                // 3.5 is about one subscriber: the others hear everything.
+                // 3.5 is about one subscriber: the others receive everything.
                 let mut heard = awake.chunk()?;
                 while heard.len() <= SLOW_MESSAGE {
                     heard.extend(awake.chunk()?);
                 }
-                same("what an attentive subscriber heard", &sequences(&heard), &vec![sequence])?;
+                same("what a subscriber that reads received", &sequences(&heard), &vec![sequence])?;
             }
             let after = t.stats()?;
             let dropped = t.stat(&after, "/dropped")?.saturating_sub(t.stat(&before, "/dropped")?);
@@ -382,9 +386,7 @@ pub(super) const CASES: &[Case] = &[
                 format!("a sleeper got all {SLOW_COUNT} messages of {SLOW_MESSAGE} bytes once it woke up")
             })?;
             match (ended, dropped) {
-                (true, _) => {
-                    holds(disconnected > 0, || "it was disconnected, and that is not counted".into())
-                }
+                (true, _) => holds(disconnected > 0, || "its disconnect is not counted".into()),
                 (false, dropped) => same("dropped", &dropped, &(SLOW_COUNT - waited)),
             }
         },
@@ -392,7 +394,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.6/1",
         with: With::Nobody,
-        wants: "messages that become due for one client at one time go out in one write",
+        wants: "messages that become due for one client at one time are sent in one write",
         run: |t| {
             t.needs("5")?;
             t.needs("6.4")?;
@@ -403,7 +405,7 @@ pub(super) const CASES: &[Case] = &[
                 "interval_us": 15_000, "size": 64, "channels": channels, "nonce": t.chance.nonce(), "count": 20,
             });
             t.ask("PUT", &format!("/emitters/{name}"), document.to_string().as_bytes())?.is(200)?;
-            // The kernel may join two writes, but never cuts one so small.
+            // The kernel may join two writes, but it never cuts a write of this size.
             let mut read = std::mem::take(&mut wire.pending);
             while sequences(&read).len() < 80 {
                 let more = wire.read_more(Instant::now() + super::wire::PATIENCE)?;
@@ -420,7 +422,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.7/1",
         with: With::Nobody,
-        wants: "neither publishing nor subscribing waits while subscribers who do not read are written to",
+        wants: "publishing and subscribing do not wait for writes to subscribers that do not read",
         run: |t| {
             t.needs("6.4")?;
             let channel = t.chance.channel();
@@ -432,7 +434,7 @@ pub(super) const CASES: &[Case] = &[
                 sleeper.head()?.is(200)?;
                 sleepers.push(sleeper);
             }
-            // More than their sockets hold: a server that blocks on one of them is stuck now.
+            // More than their sockets buffer: a server that blocks on one of them is now stuck.
             let message = t.chance.line_of(256 * 1024);
             let publish = format!("/publish?channel={channel}");
             for round in 0..24 {
@@ -457,7 +459,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "3.8/1",
         with: With::Others,
-        wants: "a request sent ahead of a held poll's answer waits for its turn",
+        wants: "a request pipelined behind a held poll waits for the poll's answer",
         run: |t| {
             t.needs("6.2")?;
             let channel = t.chance.channel();
@@ -466,6 +468,7 @@ pub(super) const CASES: &[Case] = &[
             bytes.extend(wire.request("GET", "/health", &[], b""));
             wire.send_raw("a long poll, and a request behind it", &bytes)?;
             wire.is_quiet(Duration::from_millis(80))?;
+            t.until_registered(&channel, 1)?;
             t.publish(&channel, b"first")?;
             same_bytes("the answer of the poll", &wire.answer()?.is(200)?.body, b"first")?;
             same_bytes("the answer after it", &wire.answer()?.is(200)?.body, b"ok")

@@ -4,30 +4,30 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::ear::{Ear, PUSHED};
 use super::outcome::{Outcome, Step, failed, holds, same};
+use super::subscriber::{PUSHED, Subscriber};
 use super::trial::{Trial, now_us, stamped};
 use super::websocket::Message;
 use super::wire::Piece;
 use super::{Case, With};
 
-/// Time a server has to end once it was told to (CONTRACT 2.5).
+/// Time in which a server must end after a request to shut down (CONTRACT 2.5).
 const END_WITHIN: Duration = Duration::from_secs(2);
-/// What the end of a process may take beside that: the system's own work, and ours to see it.
+/// Additional time that the end of a process may take: the system's work and its detection.
 const SEEN_WITHIN: Duration = Duration::from_millis(250);
 /// Most channels that `/stats` lists (CONTRACT 2.3).
 const LISTED_MAX: usize = 4_096;
 
-/// Subscribers of every transport, told to end: each conversation ends as its protocol wants.
+/// Shuts down a server with subscribers of every transport: each connection ends as its protocol requires.
 fn ends_gracefully(t: &mut Trial<'_>, stop: impl FnOnce(&mut Trial<'_>) -> Outcome) -> Outcome {
     let channel = t.chance.channel();
     let names = std::slice::from_ref(&channel);
     let mut ears = Vec::new();
     for transport in PUSHED.into_iter().filter(|name| t.subject.speaks(name)) {
-        ears.push(Ear::open(t, transport, names)?.0);
+        ears.push(Subscriber::open(t, transport, names)?.0);
     }
-    for ear in &mut ears {
-        if let Ear::LongPoll { wire, list, cursor } = ear {
+    for subscriber in &mut ears {
+        if let Subscriber::LongPoll { wire, list, cursor } = subscriber {
             wire.send("GET", &format!("/long-poll?channel={list}&hold=60000&since={cursor}"), &[], b"")?;
         }
     }
@@ -40,15 +40,15 @@ fn ends_gracefully(t: &mut Trial<'_>, stop: impl FnOnce(&mut Trial<'_>) -> Outco
         t.ask("PUT", "/emitters/goes-on", document.to_string().as_bytes())?.is(200)?;
     }
     stop(t)?;
-    for ear in &mut ears {
-        match ear {
-            Ear::LongPoll { wire, .. } => {
+    for subscriber in &mut ears {
+        match subscriber {
+            Subscriber::LongPoll { wire, .. } => {
                 let document = wire.answer()?.is(200)?.json()?;
                 same("timeout of a poll that was held", &document["timeout"], &json!(true))?;
             }
-            Ear::Stream(wire) => same("the end of a stream", &wire.piece()?, &Piece::End)?,
-            Ear::Sse(events) => same("the end of an event stream", &events.event_or_end()?, &None)?,
-            Ear::WebSocket(socket) => {
+            Subscriber::Stream(wire) => same("the end of a stream", &wire.piece()?, &Piece::End)?,
+            Subscriber::Sse(events) => same("the end of an event stream", &events.event_or_end()?, &None)?,
+            Subscriber::WebSocket(socket) => {
                 same("the end of a WebSocket", &socket.message()?, &Message::Close(Some(1001)))?;
             }
         }
@@ -60,7 +60,7 @@ fn refuses_connections(t: &mut Trial<'_>) -> Outcome {
     let started = Instant::now();
     // The listener may take a moment longer than the answer.
     while t.connect().is_ok_and(|mut wire| wire.ask("GET", "/health", &[], b"").is_ok()) {
-        holds(started.elapsed() < END_WITHIN, || "it takes connections after it was told to end".into())?;
+        holds(started.elapsed() < END_WITHIN, || "it accepts connections after /shutdown".into())?;
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
@@ -75,7 +75,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.0/1",
         with: With::Others,
-        wants: "a path that is none is answered 404, a method that a path has not 405, each with a document",
+        wants: "an unknown path is answered 404, an unsupported method 405, each with a document",
         run: |t| {
             let nowhere = format!("/{}", t.chance.channel());
             for (method, target, status) in [
@@ -103,7 +103,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.2/1",
         with: With::Others,
-        wants: "GET /time?client=US gives US back, and both clocks as they stand while it is handled",
+        wants: "GET /time?client=US returns US and both clocks, read while the request is handled",
         run: |t| {
             for client in [0, now_us(), t.chance.between(1, 1 << 52)] {
                 let before_us = now_us();
@@ -131,7 +131,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.3/1",
         with: With::Others,
-        wants: "GET /stats is one document whose keys have their types, and agrees with the row (8.3)",
+        wants: "GET /stats is one document; its keys have the right types and agree with the row (8.3)",
         run: |t| {
             let stats = t.stats()?;
             let mut numbers = vec!["threads", "connections", "publications", "channels_total", "deliveries"];
@@ -164,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.3/2",
         with: With::Nobody,
-        wants: "/stats counts what was done: connections, subscribers, publications, deliveries",
+        wants: "/stats counts connections, subscribers, publications and deliveries",
         run: |t| {
             let channel = t.chance.channel();
             let names = std::slice::from_ref(&channel);
@@ -174,7 +174,7 @@ pub(super) const CASES: &[Case] = &[
             let mut ears = Vec::new();
             for transport in &transports {
                 for _ in 0..2 {
-                    ears.push(Ear::open(t, transport, names)?.0);
+                    ears.push(Subscriber::open(t, transport, names)?.0);
                 }
             }
             let nonce = t.chance.nonce();
@@ -182,8 +182,8 @@ pub(super) const CASES: &[Case] = &[
             for sequence in 0..count {
                 let message = stamped(nonce, 0, 40 + sequence, 64);
                 t.publish(&channel, &message)?;
-                for ear in &mut ears {
-                    ear.hears("a message", &message)?;
+                for subscriber in &mut ears {
+                    subscriber.hears("a message", &message)?;
                 }
             }
             let heard = count * ears.len() as u64;
@@ -258,7 +258,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.4/1",
         with: With::Nobody,
-        wants: "POST /log switches logging and gives the document back; any other document is refused with 400",
+        wants: "POST /log switches logging and returns the document; any other document is refused with 400",
         run: |t| {
             for on in [true, false] {
                 let document = json!({ "on": on });
@@ -276,7 +276,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.4/2",
         with: With::OwnServer,
-        wants: "a server starts with its log off, and logs no request while it is off",
+        wants: "a server starts with its log off, and logs no request while the log is off",
         run: |t| {
             let server = t.fresh()?;
             let marks: Vec<String> = (0..6).map(|_| t.chance.channel()).collect();
@@ -290,7 +290,7 @@ pub(super) const CASES: &[Case] = &[
             }
             let log = server.log();
             match marks.iter().find(|mark| log.contains(mark.as_str())) {
-                Some(mark) => Err(failed(format!("a request with {mark} stands in its log\n{log}"))),
+                Some(mark) => Err(failed(format!("a request with {mark} is in its log\n{log}"))),
                 None => Ok(()),
             }
         },
@@ -298,7 +298,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.5/1",
         with: With::OwnServer,
-        wants: "POST /shutdown → 200; polls get the time-out document, streams their last chunk, WebSockets Close 1001; exit 0 within 2 s",
+        wants: "POST /shutdown → 200; polls get the time-out document, streams the last chunk, WebSockets Close 1001; exit 0 within 2 s",
         run: |t| {
             let mut server = t.fresh()?;
             let mut told = Instant::now();
@@ -315,7 +315,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.5/2",
         with: With::OwnServer,
-        wants: "SIGTERM does the same",
+        wants: "SIGTERM has the same effect as POST /shutdown",
         run: |t| {
             let mut server = t.fresh()?;
             let mut told = Instant::now();
@@ -332,7 +332,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "2.6/1",
         with: With::OwnServer,
-        wants: "with --port 0 the system chooses, and the first line on stdout holds the address as a URL",
+        wants: "with --port 0 the system chooses the port; the first line on stdout has the address as a URL",
         run: |t| {
             let Some(launch) = &t.subject.launch else {
                 return Err(super::outcome::Miss::NotOffered("it runs already".into()));

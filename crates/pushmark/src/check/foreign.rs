@@ -1,8 +1,8 @@
-//! Targets that promise no contract: what their transports promise. A message comes once and
-//! whole, in order, in frames that keep their format; a ping is answered; who was away resumes.
+//! Checks of targets without the contract. Each transport must deliver each message once, whole and in order,
+//! in valid frames. It must answer a ping, and a client that reconnects must resume.
 //!
-//! They are reached by the templates of a scenario, and may wrap a message into anything: it is
-//! looked for in what was heard.
+//! The templates of a scenario describe how to reach a target. A target may wrap a message, so the checks
+//! search for the message within the received bytes.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use pushmark_model::template::{Template, Values};
 use pushmark_proto::json_pointer::Scan;
 use pushmark_proto::websocket::Opcode;
 
+use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, shown};
 use super::sse::Events;
 use super::trial::{Trial, stamped, stamps};
-use super::way::Way;
 use super::websocket::{Message, Socket};
 use super::wire::{Answer, PATIENCE, Wire, wants_media};
 use super::{Case, Row, Subject, With};
@@ -23,9 +23,9 @@ use super::{Case, Row, Subject, With};
 const SETTLE: Duration = Duration::from_millis(150);
 /// Time in which a first poll is answered with a cursor, or is held.
 const FIRST: Duration = Duration::from_millis(500);
-/// Time in which nothing more may come.
+/// Time in which no more data may arrive.
 const QUIET: Duration = Duration::from_millis(150);
-/// Longest hold asked for, ms.
+/// Longest requested hold, ms.
 const HOLD_MS: u64 = 4_000;
 
 /// A target by its templates.
@@ -36,18 +36,18 @@ pub struct Foreign {
 }
 
 impl Subject {
-    /// A target that is reached by the templates of a plan, and runs. Of what its row says it lacks
-    /// only 3.8 means something here: nothing is cut into packets then.
+    /// A running target that is reached by the templates of a plan. Of the clauses that its row says it
+    /// lacks, only 3.8 matters here: requests are then not cut into packets.
     ///
     /// # Errors
-    /// A name that has no address, or that no certificate can have.
+    /// Fails if a name has no address, or cannot be the name in a certificate.
     pub fn foreign(name: &str, plan: &Plan, port: u16, lacks: &[String]) -> anyhow::Result<Subject> {
         let arms = plan.arms.clone();
         let first = arms.first().ok_or_else(|| anyhow::anyhow!("no transport is asked for"))?;
-        let way = Way::to_subscribe(first, port)?;
+        let endpoint = Endpoint::to_subscribe(first, port)?;
         Ok(Subject {
             name: name.to_owned(),
-            way,
+            endpoint,
             transports: arms.iter().map(|arm| arm.transport.name().to_owned()).collect(),
             lacks: lacks.to_vec(),
             row: None::<Row>,
@@ -58,12 +58,12 @@ impl Subject {
 }
 
 impl Foreign {
-    /// Connects once for each transport, and to where is published.
+    /// Connects once for each transport, and to the publish address.
     pub(super) fn try_out(&self) -> anyhow::Result<()> {
         for arm in &self.arms {
-            Way::to_subscribe(arm, self.port)?.try_out()?;
-            if let Some(way) = Way::to_publish(arm, self.port)? {
-                way.try_out()?;
+            Endpoint::to_subscribe(arm, self.port)?.try_out()?;
+            if let Some(endpoint) = Endpoint::to_publish(arm, self.port)? {
+                endpoint.try_out()?;
             }
         }
         Ok(())
@@ -77,12 +77,12 @@ struct Listener {
     channel: String,
     cursor: String,
     conversation: Conversation,
-    /// Everything heard so far.
+    /// Everything received so far.
     heard: Vec<Vec<u8>>,
 }
 
 enum Conversation {
-    /// Whether a request is on its way.
+    /// Whether a request is pending.
     Poll {
         wire: Wire,
         asked: bool,
@@ -92,9 +92,9 @@ enum Conversation {
     WebSocket(Socket),
 }
 
-fn connect(t: &mut Trial<'_>, way: anyhow::Result<Way>) -> Step<Wire> {
-    let way = way.map_err(|error| failed(error.to_string()))?;
-    Wire::connect(&way, None, t.chance.fork(), t.journal.clone())
+fn connect(t: &mut Trial<'_>, endpoint: anyhow::Result<Endpoint>) -> Step<Wire> {
+    let endpoint = endpoint.map_err(|error| failed(error.to_string()))?;
+    Wire::connect(&endpoint, None, t.chance.fork(), t.journal.clone())
 }
 
 fn foreign<'t>(t: &Trial<'t>, transport: &str) -> Step<(&'t ArmPlan, u16)> {
@@ -109,8 +109,15 @@ fn foreign<'t>(t: &Trial<'t>, transport: &str) -> Step<(&'t ArmPlan, u16)> {
     Ok((arm, foreign.port))
 }
 
-fn text(template: &Template, values: &Values<'_>) -> String {
-    template.render_text(values)
+fn values<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str]) -> Values<'v> {
+    Values { channels, port, fields: arm.clients.as_ref(), secrets: Some(&arm.secrets), ..Values::default() }
+}
+
+fn reply(socket: &mut Socket, arm: &ArmPlan, port: u16, channel: &str, heard: &[u8]) -> Outcome {
+    for answer in arm.subscribe.answer.iter().filter(|answer| answer.on.as_bytes() == heard).take(1) {
+        socket.send(Opcode::Text, answer.send.render_text(&values(arm, port, &[channel])).as_bytes())?;
+    }
+    Ok(())
 }
 
 impl Listener {
@@ -119,7 +126,7 @@ impl Listener {
         Listener::resume(t, arm.clone(), port, channel, "", "")
     }
 
-    /// Subscribes with what an earlier listener had come to.
+    /// Subscribes from the position of an earlier listener.
     fn resume(
         t: &mut Trial<'_>,
         arm: ArmPlan,
@@ -129,7 +136,7 @@ impl Listener {
         last_event_id: &str,
     ) -> Step<Listener> {
         let subscribe = &arm.subscribe;
-        let mut wire = connect(t, Way::to_subscribe(&arm, port))?;
+        let mut wire = connect(t, Endpoint::to_subscribe(&arm, port))?;
         let (target, mut headers) = request(&arm, port, channel, cursor);
         let mut heard = Vec::new();
         let conversation = match arm.transport.name() {
@@ -140,13 +147,15 @@ impl Listener {
                 let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
                 let (mut socket, _) = Socket::open(wire, &target, &lines)?;
                 for template in &subscribe.after_open {
-                    let values = Values { channels: &[channel], port, ..Values::default() };
-                    socket.send(Opcode::Text, text(template, &values).as_bytes())?;
+                    let said = template.render_text(&values(&arm, port, &[channel]));
+                    socket.send(Opcode::Text, said.as_bytes())?;
                 }
                 if let Some(ready) = &subscribe.ready {
                     let mut said = String::new();
                     while !said.contains(ready.as_str()) {
-                        said = String::from_utf8_lossy(&data(socket.message()?)?).into_owned();
+                        let heard = data(socket.message()?)?;
+                        reply(&mut socket, &arm, port, channel, &heard)?;
+                        said = String::from_utf8_lossy(&heard).into_owned();
                     }
                 }
                 Conversation::WebSocket(socket)
@@ -176,7 +185,7 @@ impl Listener {
         let resumes = !cursor.is_empty();
         let mut listener = Listener { arm, port, channel, cursor, conversation, heard: Vec::new() };
         let name = listener.arm.transport.name();
-        // Who asks from a cursor on must have one before anything is published.
+        // A client that asks from a cursor needs one before the first publication.
         let asks = name == "long-poll" || name == "poll" && listener.arm.subscribe.cursor != Cursor::None;
         if !resumes && asks {
             listener.first_poll(&mut heard)?;
@@ -192,14 +201,14 @@ impl Listener {
         if wire.is_quiet(FIRST).is_err() {
             let body = self.answer()?;
             heard.push(body);
-            // Without a cursor the next one must be there before the next publication.
+            // Without a cursor the next poll must be registered before the next publication.
             self.ask()?;
             std::thread::sleep(SETTLE);
         }
         Ok(())
     }
 
-    /// Sends a poll, unless one is on its way.
+    /// Sends a poll, unless one is pending.
     fn ask(&mut self) -> Outcome {
         let (target, headers) = request(&self.arm, self.port, &self.channel, &self.cursor);
         let Conversation::Poll { wire, asked } = &mut self.conversation else { return Ok(()) };
@@ -221,7 +230,7 @@ impl Listener {
         Ok(answer.body)
     }
 
-    /// What comes next, whatever it is.
+    /// Returns the next piece, whatever it is.
     fn next(&mut self) -> Step<Vec<u8>> {
         match &mut self.conversation {
             Conversation::Poll { .. } => {
@@ -232,19 +241,16 @@ impl Listener {
             Conversation::Sse(events) => Ok(events.event()?.data),
             Conversation::WebSocket(socket) => {
                 let heard = data(socket.message()?)?;
-                let answer = self.arm.subscribe.answer.iter().find(|answer| answer.on.as_bytes() == heard);
-                if let Some(answer) = answer {
-                    socket.send(Opcode::Text, answer.send.as_bytes())?;
-                }
+                reply(socket, &self.arm, self.port, &self.channel, &heard)?;
                 Ok(heard)
             }
         }
     }
 
-    /// Listens until a message has come.
+    /// Listens until a message has arrived.
     fn until(&mut self, message: &[u8]) -> Outcome {
         let started = Instant::now();
-        // A chunk may end within a message: a stream is looked at as a whole.
+        // A chunk may end within a message: a stream is checked as a whole.
         while count(&self.whole(), message) == 0 {
             holds(started.elapsed() < PATIENCE, || {
                 format!(
@@ -270,7 +276,7 @@ impl Listener {
         self.heard.last().map_or_else(|| "nothing".to_owned(), |piece| shown(piece))
     }
 
-    /// Listens a moment longer, for what should not come.
+    /// Listens a moment longer, for messages that must not arrive.
     fn more(&mut self) {
         if matches!(self.conversation, Conversation::Poll { .. }) && self.ask().is_err() {
             return;
@@ -289,17 +295,11 @@ impl Listener {
 }
 
 fn request(arm: &ArmPlan, port: u16, channel: &str, cursor: &str) -> (String, Vec<String>) {
-    let values = Values {
-        channels: &[channel],
-        cursor,
-        hold_ms: HOLD_MS,
-        port,
-        fields: arm.clients.as_ref(),
-        ..Values::default()
-    };
+    let channels = [channel];
+    let values = Values { cursor, hold_ms: HOLD_MS, ..values(arm, port, &channels) };
     let headers = arm.subscribe.headers.iter();
-    let headers = headers.map(|(name, value)| format!("{name}: {}", text(value, &values)));
-    (text(&arm.subscribe.path, &values), headers.collect())
+    let headers = headers.map(|(name, value)| format!("{name}: {}", value.render_text(&values)));
+    (arm.subscribe.path.render_text(&values), headers.collect())
 }
 
 fn cursor(source: &Cursor, answer: &Answer) -> Option<String> {
@@ -326,7 +326,7 @@ fn count(heard: &[u8], message: &[u8]) -> usize {
     heard.windows(message.len()).filter(|window| *window == message).count()
 }
 
-/// The sequences of one publisher: a target with a single channel tells everybody everything.
+/// The sequences of one publisher: a target with a single channel sends every message to every client.
 fn sequences(listener: &Listener, nonce: u32) -> Vec<u64> {
     let heard = stamps(&listener.whole());
     heard.iter().filter(|stamp| stamp.nonce == nonce).map(|stamp| stamp.sequence).collect()
@@ -342,21 +342,21 @@ struct Publisher {
 impl Publisher {
     fn open(t: &mut Trial<'_>, transport: &str) -> Step<Publisher> {
         let (arm, port) = foreign(t, transport)?;
-        let way = Way::to_publish(arm, port).transpose();
-        let wire = connect(t, way.ok_or_else(|| failed("nothing says how to publish"))?)?;
+        let endpoint = Endpoint::to_publish(arm, port).transpose();
+        let wire = connect(t, endpoint.ok_or_else(|| failed("nothing says how to publish"))?)?;
         Ok(Publisher { wire, arm: arm.clone(), port })
     }
 
     fn publish(&mut self, channel: &str, message: &[u8]) -> Outcome {
         let Some(publish) = &self.arm.publish else { return Ok(()) };
-        let values = Values { channels: &[channel], message, port: self.port, ..Values::default() };
-        let headers = publish.headers.iter();
-        let lines: Vec<String> =
-            headers.map(|(name, value)| format!("{name}: {}", text(value, &values))).collect();
+        let channels = [channel];
+        let values = Values { message, ..values(&self.arm, self.port, &channels) };
+        let line = |(name, value): &(String, Template)| format!("{name}: {}", value.render_text(&values));
+        let lines: Vec<String> = publish.headers.iter().map(line).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let mut body = Vec::new();
         publish.body.render(&values, &mut body);
-        let answer = self.wire.ask(&publish.method, &text(&publish.path, &values), &lines, &body)?;
+        let answer = self.wire.ask(&publish.method, &publish.path.render_text(&values), &lines, &body)?;
         holds((200..300).contains(&answer.status), || format!("a publication is answered {}", answer.words()))
     }
 }
@@ -382,7 +382,7 @@ fn delivers(t: &mut Trial<'_>, transport: &str) -> Outcome {
     let whole = listener.whole();
     let polls = transport == "poll";
     for message in &messages {
-        // Whoever asks again for the latest is told it again.
+        // A client that polls again for the latest message receives it again.
         let times = count(&whole, message);
         holds(times == 1 || polls && times > 1, || format!("{} came {times} times", shown(message)))?;
     }
@@ -395,7 +395,7 @@ fn orders(t: &mut Trial<'_>, transport: &str) -> Outcome {
     let mut publisher = Publisher::open(t, transport)?;
     let mut listener = Listener::open(t, transport, &channel)?;
     if transport == "long-poll" && listener.arm.subscribe.cursor == Cursor::None {
-        return Err(Miss::NotOffered("it has no cursor: what comes between two polls is lost".into()));
+        return Err(Miss::NotOffered("it has no cursor: a message between two polls is lost".into()));
     }
     let nonce = t.chance.nonce();
     let messages: Vec<Vec<u8>> = (0..COUNT).map(|sequence| stamped(nonce, 0, sequence, 64)).collect();
@@ -407,7 +407,7 @@ fn orders(t: &mut Trial<'_>, transport: &str) -> Outcome {
     holds(heard.iter().copied().eq(0..COUNT), || brief(&format!("the order {heard:?}")))
 }
 
-/// Lengths around those at which a frame's header or a buffer changes.
+/// Publishes messages of lengths near those at which a frame's header or a buffer changes.
 fn frames(t: &mut Trial<'_>, transport: &str) -> Outcome {
     let channel = name(t);
     let mut publisher = Publisher::open(t, transport)?;
@@ -416,7 +416,7 @@ fn frames(t: &mut Trial<'_>, transport: &str) -> Outcome {
     for (sequence, size) in (0..).zip([125, 126, 127, 4_096, 16_385, 65_535, 65_536]) {
         let message = stamped(nonce, 0, sequence, size);
         publisher.publish(&channel, &message)?;
-        // What breaks the format of the transport fails where it is read.
+        // A violation of the transport's format fails when it is read.
         listener.until(&message)?;
         if matches!(transport, "sse" | "websocket") {
             let one = listener.heard.iter().any(|piece| count(piece, &message) == 1);
@@ -471,17 +471,17 @@ fn pings(t: &mut Trial<'_>) -> Outcome {
     Ok(())
 }
 
-const DELIVERS: &str = "each message comes, once and byte for byte";
-const ORDERS: &str = "messages of one publisher come in their order";
-const FRAMES: &str = "messages of any length keep the format of the transport";
-const RESUMES: &str = "who was away gets what was missed, once, and goes on";
+const DELIVERS: &str = "each message arrives once, byte for byte";
+const ORDERS: &str = "messages of one publisher arrive in order";
+const FRAMES: &str = "messages of any length are sent in valid frames of the transport";
+const RESUMES: &str = "a client that reconnects gets each missed message once, then new messages";
 
 const fn case(id: &'static str, wants: &'static str, run: fn(&mut Trial<'_>) -> Outcome) -> Case {
     Case { id, wants, with: With::Others, run }
 }
 
 pub(super) const CASES: &[Case] = &[
-    case("poll/delivers", "the latest message comes, byte for byte", |t| delivers(t, "poll")),
+    case("poll/delivers", "the latest message arrives, byte for byte", |t| delivers(t, "poll")),
     case("long-poll/delivers", DELIVERS, |t| delivers(t, "long-poll")),
     case("long-poll/orders", ORDERS, |t| orders(t, "long-poll")),
     case("long-poll/frames", FRAMES, |t| frames(t, "long-poll")),

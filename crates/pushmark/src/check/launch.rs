@@ -1,4 +1,4 @@
-//! Fresh servers of a row, for the check of their start and end, and for being checked at all.
+//! Starts fresh servers of a row for the cases.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,9 +17,9 @@ use crate::server::registry::{Filling, Registry, Server};
 
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// How long it may take to its first line.
+/// How long a server may take until its first line.
 const LINE_WITHIN: Duration = Duration::from_secs(30);
-/// Time between two looks at a process.
+/// Time between two polls of a process.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Starts servers of a row.
@@ -34,10 +34,10 @@ pub struct RowLaunch {
 }
 
 impl RowLaunch {
-    /// For one row, with the flags that are not to be as the row has them.
+    /// Prepares the start of one row, with flags that override those of the row.
     ///
     /// # Errors
-    /// This program has no path.
+    /// Fails if the path of this program is unknown.
     pub fn new(
         registry: &Registry,
         server: &Server,
@@ -89,7 +89,7 @@ impl Launch for RowLaunch {
     }
 
     fn first_line(&self) -> anyhow::Result<FirstLine> {
-        // What it says on stderr is no part of the promise.
+        // The contract does not cover stderr.
         let mut process = self.start(0, &["sh", "-c", "exec \"$@\" 2>/dev/null", "sh"])?;
         let started = Instant::now();
         loop {
@@ -121,7 +121,7 @@ impl Instance for Started {
 
     fn terminate(&mut self) {
         if let Some(pid) = Pid::from_raw(self.process.pid()) {
-            // Gone already: its end is looked at next.
+            // The process has ended already; its end is checked next.
             let _ = kill_process(pid, Signal::TERM);
         }
     }

@@ -1,15 +1,15 @@
-//! The conformance suite: whether a server keeps `servers/CONTRACT.md`, clause by clause.
+//! The conformance suite: checks that a server keeps `servers/CONTRACT.md`, clause by clause.
 //!
-//! A section of the contract is a file, a clause one or more cases. A case talks to the server
-//! over connections of its own, draws its names and messages from the seed, cuts its requests
-//! into packets, and waits for nothing longer than a few seconds.
+//! Each section of the contract has a file, each clause one or more cases. A case talks to the server over
+//! its own connections, draws its names and messages from the seed, cuts its requests into packets, and
+//! limits every wait to a few seconds.
 
 mod bayeux;
 mod chance;
 mod connections;
 mod control;
-mod ear;
 mod emitters;
+mod endpoint;
 mod foreign;
 pub mod launch;
 mod outcome;
@@ -21,16 +21,16 @@ mod session;
 mod sse;
 mod streams;
 mod subject;
+mod subscriber;
 pub mod table;
 mod terms;
 mod trial;
-mod way;
 mod websocket;
 mod wire;
 
 use outcome::Outcome;
 pub use run::{Options, check};
-pub use subject::{FirstLine, Foreign, Instance, Launch, Row, Subject, Way};
+pub use subject::{Endpoint, FirstLine, Foreign, Instance, Launch, Row, Subject};
 use trial::Trial;
 
 /// A test of one clause.
@@ -38,20 +38,20 @@ use trial::Trial;
 pub struct Case {
     /// The clause and the case's number within it: `6.2/3`.
     pub id: &'static str,
-    /// What the clause wants, in a sentence.
+    /// The requirement of the clause, in one sentence.
     pub wants: &'static str,
     with: With,
     run: fn(&mut Trial<'_>) -> Outcome,
 }
 
-/// Beside what a case may run.
+/// Which cases may run at the same time as a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum With {
-    /// Beside others: it looks at its own channels and connections only.
+    /// At the same time as other cases: it uses only its own channels and connections.
     Others,
-    /// By itself: it counts what the whole server does, or loads it.
+    /// Alone: it checks counters of the whole server, or loads the server.
     Nobody,
-    /// On a server of its own, which it ends.
+    /// On a separate server, which the case ends.
     OwnServer,
 }
 
@@ -61,7 +61,7 @@ impl Case {
         self.id.split('/').next().unwrap_or(self.id)
     }
 
-    /// Whether a number that a user gave means it: its own, its clause's, or its section's.
+    /// Whether a number from the user selects this case: the number of the case, its clause or its section.
     pub fn is_meant_by(&self, number: &str) -> bool {
         let rest = self.id.strip_prefix(number);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
@@ -73,18 +73,18 @@ impl Case {
 pub enum Verdict {
     /// The clause holds.
     Pass,
-    /// It does not.
+    /// The clause does not hold.
     Fail {
-        /// The last things that were sent, oldest first.
+        /// The last requests, oldest first.
         sent: Vec<String>,
-        /// What came, and what was wanted in its place.
+        /// The received and the expected value.
         came: String,
     },
-    /// The server does not offer it: why.
+    /// The server does not offer it, with the reason.
     NotOffered(String),
 }
 
-/// What a case found.
+/// The result of a case.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The case.
@@ -95,7 +95,7 @@ pub struct Finding {
     pub took: std::time::Duration,
 }
 
-/// What a target without a contract is asked, transport by transport.
+/// The cases for a target without a contract, transport by transport.
 pub fn foreign_cases() -> impl Iterator<Item = &'static Case> {
     foreign::CASES.iter()
 }

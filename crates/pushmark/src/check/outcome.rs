@@ -1,23 +1,23 @@
-//! How a case ends, and the words for what was expected and what came.
+//! How a case ends, and the texts that compare the expected with the received value.
 
 use std::fmt::{Debug, Display};
 
-/// How a case ends before its end.
+/// How a case ends early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Miss {
-    /// The clause does not hold: what came instead.
+    /// The clause does not hold: what was received instead.
     Failed(String),
-    /// The server does not offer what is needed: which clause or what.
+    /// The server does not offer something that the case needs: the clause or the feature.
     NotOffered(String),
 }
 
-/// What a step of a case gives.
+/// The result of a step of a case.
 pub(super) type Step<T> = Result<T, Miss>;
 
 /// A case that ran to its end has passed.
 pub(super) type Outcome = Step<()>;
 
-/// Something came that the clause does not allow.
+/// The miss for received data that the clause does not allow.
 pub(super) fn failed(came: impl Into<String>) -> Miss {
     Miss::Failed(came.into())
 }
@@ -39,7 +39,7 @@ pub(super) fn holds(holds: bool, came: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(failed(came())) }
 }
 
-/// Fails unless the bytes are the message, and says where they part.
+/// Fails unless the bytes are the message, and reports the first difference.
 pub(super) fn same_bytes(what: impl Display, came: &[u8], wanted: &[u8]) -> Outcome {
     if came == wanted {
         return Ok(());

@@ -1,4 +1,4 @@
-//! CONTRACT 6.1 to 6.3: polls, held and not.
+//! CONTRACT 6.1 to 6.3: polls and long polls.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.1/1",
         with: With::Others,
-        wants: "the latest message of each channel, a line end between two, channels by name",
+        wants: "the latest message of each channel, sorted by channel name, separated by line ends",
         run: |t| {
             let channels = t.chance.channels(3);
             let mut asked = channels.clone();
@@ -57,7 +57,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.1/2",
         with: With::Others,
-        wants: "an ETag that changes with the answer; 304 to an If-None-Match that names it",
+        wants: "the ETag changes with the answer; a matching If-None-Match gets 304",
         run: |t| {
             let channel = t.chance.odd_channel();
             let target = format!("/poll?channel={}", encoded(&channel));
@@ -80,7 +80,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.1/3",
         with: With::Others,
-        wants: "`since=` gives nothing and the first cursor; a cursor, everything after it, oldest first",
+        wants: "`since=` returns only the first cursor; a cursor returns all newer messages, oldest first",
         run: |t| {
             let channels = t.chance.channels(2);
             let target = format!("/poll?channel={}&since=", list(&channels));
@@ -105,7 +105,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.1/4",
         with: With::Others,
-        wants: "at least the last 256 messages of a channel are remembered from the first cursor on",
+        wants: "at least the last 256 messages of a channel since the first cursor are kept",
         run: |t| {
             let channel = t.chance.channel();
             let target = format!("/poll?channel={channel}&since=");
@@ -129,7 +129,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.2/1",
         with: With::Others,
-        wants: "with `since=` it is answered at once, without a message, with the first cursor",
+        wants: "with an empty `since=` a long poll is answered at once, with the first cursor and no message",
         run: |t| {
             let channel = t.chance.odd_channel();
             t.publish(&channel, b"before")?;
@@ -144,7 +144,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.2/2",
         with: With::Others,
-        wants: "with a cursor it is answered at once where anything is newer, as a poll would be",
+        wants: "with a cursor a long poll is answered at once, like a poll, if there is a newer message",
         run: |t| {
             let channels = t.chance.channels(3);
             let target = format!("/long-poll?channel={}&hold=30000&since=", list(&channels));
@@ -163,7 +163,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.2/3",
         with: With::Others,
-        wants: "otherwise it is held until something is published on its channels, and answered with it",
+        wants: "otherwise a long poll is held until, and answered with, a message on its channels",
         run: |t| {
             let channels = t.chance.channels(2);
             let target = format!("/long-poll?channel={}&hold=30000&since=", list(&channels));
@@ -172,6 +172,7 @@ pub(super) const CASES: &[Case] = &[
             let elsewhere = t.chance.channel();
             for at in [0, 1, 1] {
                 wire.send("GET", &format!("{target}{}", encoded(&cursor)), &[], b"")?;
+                t.until_held(&mut wire, &channels[at])?;
                 t.publish(&elsewhere, b"for others")?;
                 wire.is_quiet(Duration::from_millis(60))?;
                 let message = t.chance.text_message();
@@ -186,7 +187,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.2/4",
         with: With::Others,
-        wants: "without `since` it is held for the next publication, whatever was missed before",
+        wants: "without `since` a long poll is held for the next publication, even after missed ones",
         run: |t| {
             let channel = t.chance.channel();
             let target = format!("/long-poll?channel={channel}&hold=30000");
@@ -195,6 +196,7 @@ pub(super) const CASES: &[Case] = &[
                 t.publish(&channel, b"missed")?;
                 wire.send("GET", &target, &[], b"")?;
                 wire.is_quiet(Duration::from_millis(60))?;
+                t.until_held(&mut wire, &channel)?;
                 let message = t.chance.bytes(300);
                 t.publish(&channel, &message)?;
                 let answer = wire.answer()?.is(200)?;
@@ -206,7 +208,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.2/5",
         with: With::Others,
-        wants: "with each answer's cursor in the next request nothing is lost and nothing comes twice",
+        wants: "with the cursor of each answer in the next request no message is lost or repeated",
         run: |t| {
             const COUNT: u64 = 150;
             let channel = t.chance.channel();
@@ -231,7 +233,7 @@ pub(super) const CASES: &[Case] = &[
                 holds(!more.is_empty(), || format!("{} where a message is wanted", answer.words()))?;
                 heard.extend(more);
             }
-            counts_up("what was heard", &heard, 0, COUNT as usize)
+            counts_up("the messages received", &heard, 0, COUNT as usize)
         },
     },
     Case {
@@ -246,7 +248,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.3/1",
         with: With::Others,
-        wants: "after `hold` ms the answer is the document with timeout, hold_ms and held_us, never a bare close",
+        wants: "after `hold` ms the answer is the document with timeout, hold_ms and held_us, not a close",
         run: |t| {
             let channel = t.chance.channel();
             let hold = t.chance.between(40, 400);
@@ -264,7 +266,7 @@ pub(super) const CASES: &[Case] = &[
                 same("hold_ms", &document["hold_ms"], &json!(hold))?;
                 let held_us = document["held_us"].as_u64();
                 let held_us = held_us.ok_or_else(|| failed(format!("held_us: {}", document["held_us"])))?;
-                // A timer of ms may fire up to one early by its own clock.
+                // A timer of ms may fire up to 1 ms early by its own clock.
                 holds(held_us + 1_000 >= hold * 1_000 && held_us <= took_us, || {
                     format!("held_us {held_us} of {took_us} us that passed, for a hold of {hold} ms")
                 })?;
@@ -275,7 +277,7 @@ pub(super) const CASES: &[Case] = &[
                     answer.acknowledged()?;
                 }
             }
-            // The cursor of a time-out goes on as any other does.
+            // The cursor of a time-out continues like any other.
             let last =
                 wire.ask("GET", &format!("/long-poll?channel={channel}&hold=20"), &[], b"")?.cursor()?;
             t.publish(&channel, b"after")?;

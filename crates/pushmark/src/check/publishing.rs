@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::ear::Ear;
 use super::outcome::{failed, holds, same, same_bytes};
+use super::subscriber::Subscriber;
 use super::terms::{MESSAGE_MAX, latest, offered};
 use super::trial::{counts_up, sequences, stamped};
 use super::{Case, With};
@@ -12,21 +12,21 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "4.1/1",
         with: With::Others,
-        wants: "a message reaches all subscribers of its channel, once, and nobody else",
+        wants: "a message reaches all subscribers of its channel once, and no other subscribers",
         run: |t| {
             let transports = offered(t);
             let channels = t.chance.channels(2);
             let mut ears = Vec::new();
             for transport in transports.iter().chain(&transports) {
-                ears.push((*transport, 0, Ear::open(t, transport, &channels[..1])?.0));
-                ears.push((*transport, 1, Ear::open(t, transport, &channels[1..])?.0));
+                ears.push((*transport, 0, Subscriber::open(t, transport, &channels[..1])?.0));
+                ears.push((*transport, 1, Subscriber::open(t, transport, &channels[1..])?.0));
             }
             for _ in 0..3 {
                 let messages = [t.chance.line(), t.chance.line()];
                 t.publish(&channels[0], &messages[0])?;
                 t.publish(&channels[1], &messages[1])?;
-                for (transport, at, ear) in &mut ears {
-                    ear.hears(&format!("what came by {transport}"), &messages[*at])?;
+                for (transport, at, subscriber) in &mut ears {
+                    subscriber.hears(&format!("what came by {transport}"), &messages[*at])?;
                 }
             }
             Ok(())
@@ -48,7 +48,7 @@ pub(super) const CASES: &[Case] = &[
             body.extend_from_slice(b"0\r\n\r\n");
             let mut wire = t.connect()?;
             let head = format!(
-                "POST /publish?channel={channel} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                "POST /publish?channel={channel} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
             );
             wire.send_raw("chunked", &[head.as_bytes(), &body].concat())?;
             wire.answer()?.is(200)?;
@@ -58,7 +58,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "4.1/3",
         with: With::Others,
-        wants: "no channel, two, or a name that is none is refused with 400 and registers nothing",
+        wants: "no channel, two channels or an invalid name is refused with 400 and registers nothing",
         run: |t| {
             let good = t.chance.channel();
             for query in
@@ -78,11 +78,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "4.2/1",
         with: With::Others,
-        wants: "the answer names the channel, its subscriptions at that instant, and what is queued",
+        wants: "the answer has the channel, its number of subscriptions and of queued messages",
         run: |t| {
             let channel = t.chance.odd_channel();
             let mut ears = Vec::new();
-            // A long poll between two requests is for the server to count or not.
+            // The server may or may not count a long poll between two requests.
             let transports: Vec<&str> = offered(t).into_iter().filter(|name| *name != "long-poll").collect();
             for round in 0..3 {
                 let told = t.publish(&channel, b"x")?;
@@ -92,7 +92,7 @@ pub(super) const CASES: &[Case] = &[
                     format!("queued: {} where at least 1 is wanted", told["queued"])
                 })?;
                 for transport in &transports {
-                    ears.push(Ear::open(t, transport, std::slice::from_ref(&channel))?.0);
+                    ears.push(Subscriber::open(t, transport, std::slice::from_ref(&channel))?.0);
                 }
             }
             Ok(())
@@ -101,7 +101,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "4.2/2",
         with: With::Others,
-        wants: "a publication that nobody hears is accepted all the same",
+        wants: "a publication without subscribers is accepted",
         run: |t| {
             let channel = t.chance.channel();
             let told = t.publish(&channel, b"x")?;
@@ -113,18 +113,18 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "4.3/1",
         with: With::Others,
-        wants: "messages of one connection reach each subscriber of a channel in their order, each once",
+        wants: "messages from one connection reach each subscriber of a channel once and in order",
         run: |t| {
             const COUNT: usize = 200;
             let channel = t.chance.channel();
             let mut ears = Vec::new();
             for transport in offered(t) {
-                ears.push((transport, Ear::open(t, transport, std::slice::from_ref(&channel))?.0));
+                ears.push((transport, Subscriber::open(t, transport, std::slice::from_ref(&channel))?.0));
             }
             let nonce = t.chance.nonce();
             let mut publisher = t.connect()?;
             for sequence in 0..COUNT as u64 {
-                // Sent ahead: the server has the next before it has answered the last.
+                // Pipelined: the server has the next request before it has answered the last.
                 let size = t.chance.between(48, 300) as usize;
                 let message = stamped(nonce, 0, sequence, size);
                 publisher.send("POST", &format!("/publish?channel={channel}"), &[], &message)?;
@@ -132,10 +132,10 @@ pub(super) const CASES: &[Case] = &[
             for _ in 0..COUNT {
                 publisher.answer()?.is(200)?;
             }
-            for (transport, ear) in &mut ears {
+            for (transport, subscriber) in &mut ears {
                 let mut heard = Vec::new();
                 while heard.len() < COUNT {
-                    heard.extend(sequences(&ear.hear()?));
+                    heard.extend(sequences(&subscriber.hear()?));
                 }
                 counts_up(&format!("what came by {transport}"), &heard, 0, COUNT)?;
             }
@@ -145,7 +145,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "4.4/1",
         with: With::Others,
-        wants: "a body that is no message is refused with 413, and nothing is published",
+        wants: "a body that is not a valid message is refused with 413, and nothing is published",
         run: |t| {
             let channel = t.chance.channel();
             let target = format!("/publish?channel={channel}");
@@ -154,11 +154,11 @@ pub(super) const CASES: &[Case] = &[
             let long = vec![b'x'; MESSAGE_MAX + 1];
             match t.ask("POST", &target, &long) {
                 Ok(answer) => answer.refuses(&[413])?,
-                // Refused by the head alone, the rest unread: the answer may be lost with it.
+                // The server may refuse by the head and leave the rest unread: its answer may then be lost.
                 Err(_) => {
                     let mut wire = t.connect()?;
                     let head = format!(
-                        "POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+                        "POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n",
                         long.len()
                     );
                     wire.send_raw("the head alone", head.as_bytes())?;

@@ -1,4 +1,4 @@
-//! CONTRACT 7: instrumented requests, each answer telling what was done for it.
+//! CONTRACT 7: instrumented requests, each of whose answers reports the work done for it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn register(t: &mut Trial<'_>, document: &Value) -> Step<Wire> {
     Ok(wire)
 }
 
-/// Registers a request without end, and reads the head that comes at once.
+/// Registers a request without end, and reads the head that arrives at once.
 fn comet(t: &mut Trial<'_>, channels: &[String]) -> Step<Wire> {
     let mut wire = register(t, &json!({"type": "comet", "events": channels}))?;
     let head = wire.head()?.is(200)?;
@@ -62,36 +62,24 @@ fn timings(what: &str, timings: &Value, from_us: u64, t: &Trial<'_>) -> Outcome 
     })
 }
 
-fn is_registered(t: &mut Trial<'_>, channel: &str, count: u64) -> Outcome {
-    if !t.has("2.3") {
-        return Ok(());
-    }
-    let channel = channel.to_owned();
-    let listed = move |stats: &Value| {
-        let said = &stats["channels"][&channel]["subscribers"];
-        said.is_null() && count == 0 || said.as_u64() == Some(count)
-    };
-    t.until_stats(&format!("{count} subscribers"), listed).map(drop)
-}
-
 pub(super) const CASES: &[Case] = &[
     Case {
         id: "7.1/1",
         with: With::Others,
-        wants: "a long-poll request is held until the first event of its channels, and answered with it",
+        wants: "a long-poll request is held until, and answered with, the first event on its channels",
         run: |t| {
             let channels = t.chance.channels(2);
             let asked = json!({"type": "long-poll", "events": channels, "duration_ms": 30_000});
             for at in [1, 0] {
                 let mut wire = register(t, &asked)?;
-                is_registered(t, &channels[at], 1)?;
+                t.until_held(&mut wire, &channels[at])?;
                 wire.is_quiet(Duration::from_millis(60))?;
                 let text = String::from_utf8(t.chance.text_message()).unwrap_or_default();
                 t.publish(&channels[at], text.as_bytes())?;
                 let response = wire.answer()?.is(200)?.json()?["response"].clone();
                 same("event.name", &response["event"]["name"], &json!(channels[at]))?;
                 same("event.message", &response["event"]["message"], &json!(text))?;
-                is_registered(t, &channels[at], 0)?;
+                t.until_registered(&channels[at], 0)?;
             }
             Ok(())
         },
@@ -99,7 +87,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "7.1/2",
         with: With::Others,
-        wants: "a comet request is a stream without end: one document on one line for each event",
+        wants: "a comet request is answered with an endless stream: one document on one line for each event",
         run: |t| {
             let channels = t.chance.channels(2);
             let mut wire = comet(t, &channels)?;
@@ -121,7 +109,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "7.1/3",
         with: With::Others,
-        wants: "a document that cannot be followed is refused with 400 and registers nothing",
+        wants: "an invalid document is refused with 400 and registers nothing",
         run: |t| {
             let channel = t.chance.channel();
             let good = json!({"type": "long-poll", "events": [channel], "duration_ms": 1_000});
@@ -167,13 +155,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "7.2/1",
         with: With::Others,
-        wants: "the document tells the request as received, its instants, and those of its event",
+        wants: "the document has the request as received, its instants and the instants of its event",
         run: |t| {
             let channel = t.chance.odd_channel();
             let asked = json!({"type": "long-poll", "events": [channel], "duration_ms": 30_000});
             let registered_us = now_us();
             let mut wire = register(t, &asked)?;
-            is_registered(t, &channel, 1)?;
+            t.until_registered(&channel, 1)?;
             let published_us = now_us();
             t.publish(&channel, b"news")?;
             let answer = wire.answer()?.is(200)?;
@@ -190,17 +178,17 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "7.2/2",
         with: With::Nobody,
-        wants: "event.connections: how many requests the event goes to, and this one's place among them, from 1",
+        wants: "event.connections: the number of requests that get the event and this one's position, from 1",
         run: |t| {
             let channels = t.chance.channels(2);
             let mut crowd = Vec::new();
             for n in 0..6 {
-                // Four hear of the first channel, all of the second.
+                // Four subscribe to the first channel, all to the second.
                 let events = if n < 4 { &channels[..] } else { &channels[1..] };
                 crowd.push((comet(t, events)?, Vec::new()));
             }
             t.publish(&channels[0], b"news")?;
-            // Where those who left are not seen to leave, they are still counted.
+            // If the server does not notice departures, it still counts clients that left.
             let counts_now = !t.has("2.3") || t.stats()?["sees_departures"] != false;
             let mut places = Vec::new();
             for (n, (wire, rest)) in crowd.iter_mut().take(4).enumerate() {
@@ -220,7 +208,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "7.2/3",
         with: With::Others,
-        wants: "a time-out is answered with the same document without `event`, with \"timeout\": true",
+        wants: "the answer to a time-out is the same document without `event` and with \"timeout\": true",
         run: |t| {
             let channel = t.chance.channel();
             let hold = t.chance.between(40, 300);
@@ -236,7 +224,7 @@ pub(super) const CASES: &[Case] = &[
             same("request", &response["request"], &asked)?;
             timings("timings", &response["timings"], started_us, t)?;
             let bounds = hold * 1_000..hold * 1_000 + PATIENCE.as_micros() as u64;
-            // A timer of ms may fire up to one early by its own clock.
+            // A timer of ms may fire up to 1 ms early by its own clock.
             holds(bounds.contains(&(took_us + 1_000)), || format!("answered after {took_us} us"))
         },
     },

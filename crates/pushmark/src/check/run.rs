@@ -1,4 +1,4 @@
-//! The cases of a check one after another, several at once where they do not disturb each other.
+//! Runs the cases of a check in sequence, or in parallel if they do not disturb each other.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,20 +11,20 @@ use super::{Case, Finding, Subject, Verdict, With, cases, foreign_cases};
 
 /// Cases that run at once: most of their time is waiting.
 const AT_ONCE: usize = 8;
-/// Requests shown beside a failure.
+/// Requests shown with a failure.
 const SENT_SHOWN: usize = 3;
 
-/// What is to be checked.
+/// The selected checks.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Numbers of sections, clauses or cases; empty: all.
     pub only: Vec<String>,
-    /// What everything random is drawn from.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
 impl Options {
-    /// The cases of a subject that are asked for, in order.
+    /// The requested cases of a subject, in order.
     fn chosen(&self, subject: &Subject) -> Vec<&'static Case> {
         let is_meant = |case: &&Case| self.only.is_empty() || self.only.iter().any(|n| case.is_meant_by(n));
         match subject.foreign {
@@ -34,8 +34,8 @@ impl Options {
     }
 }
 
-/// Runs the cases that are asked for; `stop` is asked between them. Findings come in the order of
-/// the contract, `told` hears each as it ends.
+/// Runs the requested cases; `stop` is asked between them. Returns findings in the order of the contract.
+/// `told` receives each finding when its case ends.
 pub fn check(
     subject: &Subject,
     options: &Options,
@@ -84,13 +84,13 @@ fn run(subject: &Subject, case: &'static Case, seed: u64, tag: &str) -> Finding 
     Finding { case, verdict, took: started.elapsed() }
 }
 
-/// Tells the names of this check from those of another one on the same server.
+/// Distinguishes the names of this check from those of another one on the same server.
 fn tag() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     digits(since.as_millis() as u64 ^ (u64::from(std::process::id()) << 20), 6)
 }
 
-/// Tells the names of a case from those of the others: chance alone would meet itself now and then.
+/// Distinguishes the names of a case from those of the others: random names alone would sometimes collide.
 fn number(case: &Case) -> String {
     let at = cases().chain(foreign_cases()).position(|other| other.id == case.id);
     digits(at.unwrap_or_default() as u64, 2)

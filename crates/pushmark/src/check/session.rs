@@ -42,7 +42,7 @@ pub(super) fn messages(answer: &Answer) -> Step<Vec<Value>> {
     }
 }
 
-/// What these messages say on a channel that is no meta channel.
+/// The data of these messages on a channel that is not a meta channel.
 pub(super) fn data<'m>(messages: &'m [Value], channel: &str) -> Vec<&'m str> {
     let heard =
         messages.iter().filter(|message| message["channel"] == channel && message.get("data").is_some());
@@ -79,7 +79,7 @@ pub(super) fn post(wire: &mut Wire, cookie: Option<&str>, document: &Value) -> O
 }
 
 impl Session {
-    /// Shakes hands, and connects for the first time.
+    /// Performs the handshake and the first connect.
     pub(super) fn open(t: &mut Trial<'_>) -> Step<Session> {
         let mut commands = t.connect()?;
         post(&mut commands, None, &json!([handshake()]))?;
@@ -109,7 +109,7 @@ impl Session {
         (message, id)
     }
 
-    /// Sends one message; its reply, and what came with it.
+    /// Sends one message. Returns its reply and all messages of the answer.
     pub(super) fn ask(&mut self, channel: &str, more: &Value) -> Step<(Value, Vec<Value>)> {
         let (message, id) = self.message(channel, more);
         post(&mut self.commands, self.cookie.as_deref(), &json!([message]))?;
@@ -138,7 +138,7 @@ impl Session {
         Ok(all)
     }
 
-    /// Connects until so many messages of a channel have come.
+    /// Connects until `count` messages of a channel have arrived.
     pub(super) fn hear(&mut self, channel: &str, count: usize) -> Step<Vec<String>> {
         let started = Instant::now();
         let mut heard: Vec<String> = Vec::new();
@@ -152,7 +152,7 @@ impl Session {
         Ok(heard)
     }
 
-    /// Connects for a moment; nothing of a channel comes.
+    /// Connects for a moment. Fails if a message of the channel arrives.
     pub(super) fn hears_nothing(&mut self, channel: &str) -> Outcome {
         self.connect(&json!({"advice": {"timeout": 80}}))?;
         let all = self.connected()?;

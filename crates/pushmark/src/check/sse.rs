@@ -7,7 +7,7 @@ use super::wire::{Piece, Wire};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct SseEvent {
     pub(super) id: String,
     pub(super) data: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl Events {
     }
 
     /// The next event; `None` at the last chunk.
-    pub(super) fn event_or_end(&mut self) -> Step<Option<Heard>> {
+    pub(super) fn event_or_end(&mut self) -> Step<Option<SseEvent>> {
         loop {
             let mut input = &self.rest[..];
             let mut heard = None;
@@ -38,7 +38,7 @@ impl Events {
                     Some(Event::Data(data)) => self.data.extend_from_slice(data),
                     Some(Event::MessageEnd) => {
                         let id = self.decoder.last_event_id().to_owned();
-                        heard = Some(Heard { id, data: std::mem::take(&mut self.data) });
+                        heard = Some(SseEvent { id, data: std::mem::take(&mut self.data) });
                     }
                     Some(_) => {}
                     None => break,
@@ -55,13 +55,13 @@ impl Events {
         }
     }
 
-    /// The id to come back with.
+    /// The id to reconnect with.
     pub(super) fn last_id(&self) -> String {
         self.decoder.last_event_id().to_owned()
     }
 
     /// The next event.
-    pub(super) fn event(&mut self) -> Step<Heard> {
+    pub(super) fn event(&mut self) -> Step<SseEvent> {
         self.event_or_end()?.ok_or_else(|| failed("the event stream ended"))
     }
 }

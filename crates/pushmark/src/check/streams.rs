@@ -11,7 +11,7 @@ use super::trial::Trial;
 use super::wire::{Answer, wants_media};
 use super::{Case, With};
 
-/// Longer than servers take that look for requests to be ended once a second.
+/// Longer than a server needs that searches once a second for requests to end.
 const A_WHILE: Duration = Duration::from_millis(2_500);
 
 fn begins(head: &Answer, media: &str) -> Outcome {
@@ -38,7 +38,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.4/1",
         with: With::Others,
-        wants: "the head comes at once: 200, text/plain, chunked",
+        wants: "the head is sent at once: 200, text/plain, chunked",
         run: |t| {
             let channel = t.chance.channel();
             let (_, head) = t.subscribe(&format!("/stream?channel={channel}"), &[])?;
@@ -48,7 +48,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.4/2",
         with: With::Others,
-        wants: "each message and one LF are one chunk",
+        wants: "each message and its final LF are one chunk",
         run: |t| {
             let channel = t.chance.odd_channel();
             let (mut wire, _) = t.subscribe(&format!("/stream?channel={}", encoded(&channel)), &[])?;
@@ -60,7 +60,7 @@ pub(super) const CASES: &[Case] = &[
                 t.publish(&channel, &message)?;
                 same_bytes("a chunk", &wire.chunk()?, &[&message[..], b"\n"].concat())?;
             }
-            // Several that come together are still a chunk each.
+            // Messages that are published together are still one chunk each.
             let mut publisher = t.connect()?;
             let lines: Vec<Vec<u8>> = (0..20).map(|_| t.chance.line()).collect();
             for line in &lines {
@@ -75,13 +75,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.4/3",
         with: With::Others,
-        wants: "what is no list of channels is refused with 400 and registers nothing",
+        wants: "an invalid list of channels is refused with 400 and registers nothing",
         run: |t| refusals(t, "/stream"),
     },
     Case {
         id: "6.4/4",
         with: With::Others,
-        wants: "a stream that hears nothing for a while does not end",
+        wants: "a stream without messages for a while does not end",
         run: |t| {
             let channel = t.chance.channel();
             let (mut wire, _) = t.subscribe(&format!("/stream?channel={channel}"), &[])?;
@@ -94,7 +94,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.5/1",
         with: With::Others,
-        wants: "the head comes at once: 200, text/event-stream",
+        wants: "the head is sent at once: 200, text/event-stream",
         run: |t| {
             let channel = t.chance.channel();
             let (_, head) = t.subscribe(&format!("/sse?channel={channel}"), &[])?;
@@ -104,7 +104,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.5/2",
         with: With::Others,
-        wants: "each message is the data of one event, whatever its lines, with an id of its own",
+        wants: "each message is the data of one event with its own id, however many lines it has",
         run: |t| {
             let channel = t.chance.odd_channel();
             let (wire, _) = t.subscribe(&format!("/sse?channel={}", encoded(&channel)), &[])?;
@@ -129,7 +129,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.5/3",
         with: With::Others,
-        wants: "after Last-Event-ID everything newer comes first, oldest first, each once",
+        wants: "with Last-Event-ID every newer message is sent first, once each, oldest first",
         run: |t| {
             let channels = t.chance.channels(2);
             let target = format!("/sse?channel={}", list(&channels));
@@ -156,7 +156,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.5/4",
         with: With::Others,
-        wants: "a Last-Event-ID that is no cursor is passed over",
+        wants: "a Last-Event-ID that is not a valid cursor is ignored",
         run: |t| {
             let channel = t.chance.channel();
             t.publish(&channel, b"before")?;
@@ -170,7 +170,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.5/5",
         with: With::Others,
-        wants: "a subscription without Last-Event-ID begins with what is published next",
+        wants: "a subscription without Last-Event-ID begins with the next publication",
         run: |t| {
             let channel = t.chance.channel();
             t.publish(&channel, b"old")?;
@@ -191,7 +191,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.5/6",
         with: With::Others,
-        wants: "what is no list of channels is refused with 400 and registers nothing",
+        wants: "an invalid list of channels is refused with 400 and registers nothing",
         run: |t| refusals(t, "/sse"),
     },
 ];

@@ -1,12 +1,12 @@
-//! What is checked: where it is, what it says it offers, and how another one like it is started.
+//! The subject of a check: its address, what it claims to offer, and how to start another one like it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
+pub use super::endpoint::Endpoint;
 pub use super::foreign::Foreign;
-pub use super::way::Way;
 
-/// The clauses that stand for a transport (CONTRACT 6).
+/// The clauses of each transport (CONTRACT 6).
 const TRANSPORTS: [(&str, &str); 8] = [
     ("6.1", "poll"),
     ("6.2", "long-poll"),
@@ -18,25 +18,25 @@ const TRANSPORTS: [(&str, &str); 8] = [
     ("6.7", "bayeux-websocket"),
 ];
 
-/// A server that keeps the contract, or should.
+/// A server that should keep the contract.
 pub struct Subject {
     /// Its name, for people.
     pub name: String,
-    /// Where it listens; of one without a contract, for the first of its transports.
-    pub way: Way,
+    /// The address it listens on; without a contract, that of the first of its transports.
+    pub endpoint: Endpoint,
     /// Names of the transports it offers.
     pub transports: Vec<String>,
-    /// Clauses it says it lacks (CONTRACT 8.2).
+    /// Clauses that its row lists as lacking (CONTRACT 8.2).
     pub lacks: Vec<String>,
-    /// What its row says of it, where it has one.
+    /// The values from its row, if it has one.
     pub row: Option<Row>,
     /// Starts more of its kind; absent: it runs already, and is left running.
     pub launch: Option<Box<dyn Launch>>,
-    /// It promises no contract: how it is reached.
+    /// How a target without the contract is reached.
     pub foreign: Option<Foreign>,
 }
 
-/// What a row of `servers.toml` says and `/stats` must agree with (CONTRACT 8.3).
+/// The values of a row of `servers.toml` that `/stats` must agree with (CONTRACT 8.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The clock of its instants.
@@ -51,20 +51,20 @@ pub struct Row {
 
 /// Starts servers of one kind.
 pub trait Launch: Send + Sync {
-    /// A fresh one, ready.
+    /// Starts a fresh server and waits until it is ready.
     ///
     /// # Errors
-    /// It does not start.
+    /// Fails if it does not start.
     fn launch(&self) -> anyhow::Result<Box<dyn Instance>>;
 
-    /// The first line that one writes to stdout when `--port 0` lets the system choose.
+    /// Returns the first line that a server writes to stdout when `--port 0` lets the system choose.
     ///
     /// # Errors
-    /// It does not start, or says nothing in time.
+    /// Fails if it does not start, or writes nothing in time.
     fn first_line(&self) -> anyhow::Result<FirstLine>;
 }
 
-/// A server that says where it is.
+/// A server that reports its address.
 pub struct FirstLine {
     /// The line.
     pub line: String,
@@ -74,18 +74,18 @@ pub struct FirstLine {
 
 /// A server that was started for one case. It ends with this value.
 pub trait Instance: Send {
-    /// Where it listens.
+    /// The address it listens on.
     fn address(&self) -> SocketAddr;
     /// Sends SIGTERM.
     fn terminate(&mut self);
-    /// Waits for its end: `exit 0`, `signal 9`; `None` where it goes on after that time.
+    /// Waits for its end: `exit 0`, `signal 9`; `None` if it still runs after this time.
     fn ended(&mut self, within: Duration) -> Option<String>;
     /// The last lines it wrote.
     fn log(&self) -> String;
 }
 
 impl Subject {
-    /// Why a clause is not offered; `None` where it is.
+    /// Why a clause is not offered; `None` if it is offered.
     pub(super) fn lacks(&self, clause: &str) -> Option<String> {
         let within = |lacking: &&String| {
             clause.strip_prefix(lacking.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -101,13 +101,13 @@ impl Subject {
         }
     }
 
-    /// Connects to it once, to see whether it can be done.
+    /// Connects to it once, to check that it is reachable.
     ///
     /// # Errors
-    /// Nobody listens, or there is no TLS with who does: why.
+    /// Fails with the reason if nothing listens or TLS cannot be set up.
     pub fn try_out(&self) -> anyhow::Result<()> {
         match &self.foreign {
-            None => self.way.try_out(),
+            None => self.endpoint.try_out(),
             Some(foreign) => foreign.try_out(),
         }
     }
@@ -130,7 +130,7 @@ mod tests {
     fn what_a_row_lacks_is_not_offered() {
         let subject = Subject {
             name: "x".into(),
-            way: SocketAddr::from(([127, 0, 0, 1], 1)).into(),
+            endpoint: SocketAddr::from(([127, 0, 0, 1], 1)).into(),
             transports: vec!["sse".into(), "long-poll".into()],
             lacks: vec!["5".into(), "2.4".into()],
             row: None,

@@ -9,7 +9,7 @@ use crate::progress::screen::Screen;
 /// Columns before the sentence.
 const NUMBER: usize = 7;
 
-/// One line a finding, more where it failed.
+/// One line a finding, more if it failed.
 pub fn lines(finding: &Finding, screen: &Screen) -> String {
     let (glyph, colour) = match finding.verdict {
         Verdict::Pass => ("✓", Some(AnsiColor::Green)),
@@ -70,7 +70,7 @@ pub fn is_failed(finding: &Finding) -> bool {
     matches!(finding.verdict, Verdict::Fail { .. })
 }
 
-/// All of it for a program.
+/// All findings as a document for programs.
 pub fn document(name: &str, seed: u64, findings: &[Finding]) -> Value {
     let cases: Vec<Value> = findings.iter().map(case).collect();
     json!({

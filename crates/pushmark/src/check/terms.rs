@@ -1,17 +1,17 @@
-//! CONTRACT 1: names of channels, and what a message may be.
+//! CONTRACT 1: names of channels, and valid messages.
 
 use serde_json::json;
 
 use super::chance::encoded;
-use super::ear::{Ear, PUSHED};
 use super::outcome::{Outcome, Step, same, same_bytes};
+use super::subscriber::{PUSHED, Subscriber};
 use super::trial::Trial;
 use super::{Case, With};
 
 /// Longest message (CONTRACT 1.2).
 pub(super) const MESSAGE_MAX: usize = 1 << 20;
 
-/// Reads a channel back by whatever the server has: its latest message.
+/// Reads the latest message of a channel over any transport that the server offers.
 pub(super) fn latest(t: &mut Trial<'_>, channel: &str) -> Step<Vec<u8>> {
     t.needs("6.1")?;
     Ok(t.get(&format!("/poll?channel={}", encoded(channel)))?.is(200)?.body)
@@ -27,11 +27,11 @@ fn relays(t: &mut Trial<'_>, transports: &[&str], message: &[u8]) -> Outcome {
     let channel = t.chance.odd_channel();
     let mut ears = Vec::new();
     for transport in transports {
-        ears.push((transport, Ear::open(t, transport, std::slice::from_ref(&channel))?.0));
+        ears.push((transport, Subscriber::open(t, transport, std::slice::from_ref(&channel))?.0));
     }
     t.publish(&channel, message)?;
-    for (transport, ear) in &mut ears {
-        ear.hears(&format!("what came by {transport}"), message)?;
+    for (transport, subscriber) in &mut ears {
+        subscriber.hears(&format!("what came by {transport}"), message)?;
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ pub(super) const CASES: &[Case] = &[
             }
             let text = t.chance.text_message();
             relays(t, &transports, &text)?;
-            // Bytes that are no text, where a transport can carry them.
+            // Bytes that are not text, if a transport can carry them.
             let binary: Vec<&str> = transports.into_iter().filter(|&transport| transport != "sse").collect();
             let len = t.chance.between(1, 4_000);
             let bytes = t.chance.bytes(len);

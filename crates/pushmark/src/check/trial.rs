@@ -1,4 +1,4 @@
-//! One case while it runs: how it reaches the server, and what the cases share.
+//! A running case: how it reaches the server, and the helpers that the cases share.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +7,21 @@ use pushmark_net::Clock;
 use serde_json::Value;
 
 use super::chance::{Chance, encoded};
+use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds};
 use super::subject::{Instance, Subject};
-use super::way::Way;
 use super::wire::{Answer, Journal, PATIENCE, Wire};
 
-/// Bytes that a client who does not read lets the kernel keep.
+/// Receive buffer, in bytes, of a client that does not read.
 pub(super) const SLEEPER_BUFFER: usize = 4096;
 
-/// A case that runs.
+/// A running case.
 pub(super) struct Trial<'a> {
     pub(super) subject: &'a Subject,
     pub(super) chance: Chance,
     pub(super) journal: Journal,
-    /// Where the server of this case is: the subject, or one started for it alone.
-    way: Way,
+    /// The address of this case's server: the subject, or one started only for the case.
+    endpoint: Endpoint,
     /// Names of the emitters it may have set.
     emitters: Vec<String>,
 }
@@ -31,10 +31,16 @@ impl<'a> Trial<'a> {
         if subject.lacks("3.8").is_some() {
             chance.keep_whole();
         }
-        Trial { subject, chance, journal: Journal::default(), way: subject.way.clone(), emitters: Vec::new() }
+        Trial {
+            subject,
+            chance,
+            journal: Journal::default(),
+            endpoint: subject.endpoint.clone(),
+            emitters: Vec::new(),
+        }
     }
 
-    /// Goes on only where a clause is offered.
+    /// Continues only if a clause is offered.
     pub(super) fn needs(&self, clause: &str) -> Outcome {
         match self.subject.lacks(clause) {
             Some(why) => Err(Miss::NotOffered(why)),
@@ -53,51 +59,51 @@ impl<'a> Trial<'a> {
             return Err(Miss::NotOffered("it runs already and is left running".into()));
         };
         let instance = launch.launch().map_err(|error| failed(format!("it does not start: {error:#}")))?;
-        self.way = instance.address().into();
+        self.endpoint = instance.address().into();
         Ok(instance)
     }
 
     /// Talks to another address from now on.
     pub(super) fn moves_to(&mut self, address: std::net::SocketAddr) {
-        self.way = address.into();
+        self.endpoint = address.into();
     }
 
-    /// The name of an emitter, which is cleared once the case has ended, however it ends.
+    /// Returns the name of a new emitter, which is cleared when the case ends, whatever its outcome.
     pub(super) fn emitter(&mut self) -> String {
         let name = self.chance.channel();
         self.emitters.push(name.clone());
         name
     }
 
-    /// Leaves nothing behind that goes on by itself.
+    /// Removes everything that would keep running after the case.
     pub(super) fn clean(mut self) {
         for name in std::mem::take(&mut self.emitters) {
-            // One that was never set, or is gone with its server, is as good.
+            // It does not matter if it was never set or ended with its server.
             let _ = self.ask("DELETE", &format!("/emitters/{name}"), b"");
         }
     }
 
     /// A connection.
     pub(super) fn connect(&mut self) -> Step<Wire> {
-        Wire::connect(&self.way, None, self.chance.fork(), self.journal.clone())
+        Wire::connect(&self.endpoint, None, self.chance.fork(), self.journal.clone())
     }
 
-    /// A connection of a client who is about to stop reading.
+    /// Opens a connection of a client that will stop reading.
     pub(super) fn connect_sleeper(&mut self) -> Step<Wire> {
-        Wire::connect(&self.way, Some(SLEEPER_BUFFER), self.chance.fork(), self.journal.clone())
+        Wire::connect(&self.endpoint, Some(SLEEPER_BUFFER), self.chance.fork(), self.journal.clone())
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(super) fn ask(&mut self, method: &str, target: &str, body: &[u8]) -> Step<Answer> {
         self.connect()?.ask(method, target, &[], body)
     }
 
-    /// A GET on a connection of its own.
+    /// Sends a GET on a new connection.
     pub(super) fn get(&mut self, target: &str) -> Step<Answer> {
         self.ask("GET", target, b"")
     }
 
-    /// A connection on which a subscription was asked for, and the head of the answer.
+    /// A connection with a requested subscription, and the head of the answer.
     pub(super) fn subscribe(&mut self, target: &str, headers: &[&str]) -> Step<(Wire, Answer)> {
         let mut wire = self.connect()?;
         wire.send("GET", target, headers, b"")?;
@@ -105,18 +111,18 @@ impl<'a> Trial<'a> {
         Ok((wire, head))
     }
 
-    /// Publishes; the answer's document.
+    /// Publishes a message. Returns the answer's document.
     pub(super) fn publish(&mut self, channel: &str, message: &[u8]) -> Step<Value> {
         let target = format!("/publish?channel={}", encoded(channel));
         self.ask("POST", &target, message)?.is(200)?.json()
     }
 
-    /// What the server says of itself.
+    /// Returns the server's statistics.
     pub(super) fn stats(&mut self) -> Step<Value> {
         self.get("/stats")?.is(200)?.json()
     }
 
-    /// Asks the server until it says so.
+    /// Polls the statistics until `says` returns true for them.
     pub(super) fn until_stats(&mut self, what: &str, says: impl Fn(&Value) -> bool) -> Step<Value> {
         let started = Instant::now();
         loop {
@@ -131,7 +137,30 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The number at a JSON pointer of the statistics; not offered where it is left out.
+    /// Waits until `count` requests or subscriptions of a channel are registered: a publication sent on
+    /// another connection may otherwise overtake them. Without /stats there is no way to know, and the case
+    /// relies on its usual pause.
+    pub(super) fn until_registered(&mut self, channel: &str, count: u64) -> Outcome {
+        if !self.has("2.3") {
+            return Ok(());
+        }
+        let listed = |stats: &Value| {
+            let said = &stats["channels"][channel]["subscribers"];
+            said.is_null() && count == 0 || said.as_u64() == Some(count)
+        };
+        self.until_stats(&format!("{count} subscribers of {channel}"), listed).map(drop)
+    }
+
+    /// Waits until a request on this connection is held: one is registered and nothing was answered. If the
+    /// server answered instead, that answer explains more than statistics that never listed the request.
+    pub(super) fn until_held(&mut self, wire: &mut Wire, channel: &str) -> Outcome {
+        self.until_registered(channel, 1).or_else(|miss| {
+            wire.is_quiet(Duration::from_millis(1))?;
+            Err(miss)
+        })
+    }
+
+    /// Returns the number at a JSON pointer of the statistics; not offered if it is absent.
     pub(super) fn stat(&self, stats: &Value, pointer: &str) -> Step<u64> {
         let Some(value) = stats.pointer(pointer) else {
             return Err(Miss::NotOffered(format!("/stats has no {}", &pointer[1..])));
@@ -140,7 +169,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Now, as stamps have it.
+/// The current time, in the unit of stamps.
 pub(super) fn now_us() -> u64 {
     Clock::now() / 1000
 }

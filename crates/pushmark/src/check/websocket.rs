@@ -12,7 +12,7 @@ use super::{Case, With};
 /// Longest message taken.
 const MESSAGE_MAX: u64 = 2 << 20;
 
-/// What comes through a WebSocket.
+/// A message received through a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Message {
     Text(Vec<u8>),
@@ -21,7 +21,7 @@ pub(super) enum Message {
     Close(Option<u16>),
 }
 
-/// A WebSocket that stands.
+/// An established WebSocket.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) wire: Wire,
@@ -37,7 +37,7 @@ fn upgrade_lines(key: &handshake::Key) -> Vec<String> {
 }
 
 impl Socket {
-    /// Upgrades, and checks the answer as RFC 6455 4.1 wants.
+    /// Upgrades, and checks the answer by RFC 6455 4.1.
     pub(super) fn open(mut wire: Wire, target: &str, more: &[&str]) -> Step<(Socket, Answer)> {
         let nonce: [u8; 16] = std::array::from_fn(|_| wire.chance.between(0, 255) as u8);
         let key = handshake::key(nonce);
@@ -60,7 +60,7 @@ impl Socket {
         Ok((Socket { wire, decoder: Decoder::new(Role::Client, MESSAGE_MAX), data: Vec::new() }, head))
     }
 
-    /// The next whole message or control frame; pings are answered and passed over.
+    /// Returns the next complete message or control frame; answers and skips pings.
     pub(super) fn message(&mut self) -> Step<Message> {
         loop {
             let mut ping = None;
@@ -113,7 +113,7 @@ impl Socket {
         self.send(Opcode::Text, &published(channel, message))
     }
 
-    /// Fails unless the next thing is that one.
+    /// Fails unless the next message or frame is this one.
     pub(super) fn hears(&mut self, what: &str, wanted: &Message) -> Outcome {
         let came = self.message()?;
         match (&came, wanted) {
@@ -132,7 +132,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.6/1",
         with: With::Others,
-        wants: "a message of UTF-8 is one text message",
+        wants: "a UTF-8 message is sent as one text message",
         run: |t| {
             let channel = t.chance.odd_channel();
             let wire = t.connect()?;
@@ -148,7 +148,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.6/2",
         with: With::Others,
-        wants: "a message that is not UTF-8 is one binary message, whatever its size",
+        wants: "a message that is not UTF-8 is sent as one binary message, whatever its size",
         run: |t| {
             let channel = t.chance.channel();
             let wire = t.connect()?;
@@ -185,7 +185,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.6/4",
         with: With::Others,
-        wants: "a text `publish CHANNEL`, LF, message publishes it, in one frame or many; `channel` may be absent",
+        wants: "a text `publish CHANNEL`, LF, message publishes, in one frame or many; `channel` is optional",
         run: |t| {
             let channel = t.chance.channel();
             let wire = t.connect()?;
@@ -204,7 +204,7 @@ pub(super) const CASES: &[Case] = &[
                 opcode = Opcode::Continuation;
             }
             hearing.hears("what a peer published in many frames", &Message::Text(second))?;
-            // A subscriber may publish too, and hears itself.
+            // A subscriber may publish too, and receives its own message.
             let third = t.chance.line();
             hearing.publish(&channel, &third)?;
             hearing.hears("what the subscriber published", &Message::Text(third))
@@ -213,7 +213,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.6/5",
         with: With::Others,
-        wants: "other texts are passed over",
+        wants: "other texts are ignored",
         run: |t| {
             let channel = t.chance.channel();
             let wire = t.connect()?;
@@ -252,7 +252,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.6/7",
         with: With::Others,
-        wants: "a request that is no handshake is refused with 400 or 426 and subscribes nobody",
+        wants: "an invalid handshake is refused with 400 or 426 and creates no subscription",
         run: |t| {
             let channel = t.chance.channel();
             let target = format!("/ws?channel={channel}");
@@ -280,7 +280,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         id: "6.6/8",
         with: With::Others,
-        wants: "a frame that is not masked, or has a reserved bit, fails the connection (RFC 6455 5.1, 5.2)",
+        wants: "an unmasked frame or one with a reserved bit fails the connection (RFC 6455 5.1, 5.2)",
         run: |t| {
             for bytes in [&[0x81, 1, b'x'][..], &[0xC1, 0x81, 0, 0, 0, 0, b'x'], &[0x83, 0x80, 0, 0, 0, 0]] {
                 let wire = t.connect()?;

@@ -1,5 +1,5 @@
-//! One connection of a check: requests cut into packets at random places, answers read strictly,
-//! every wait bounded.
+//! One connection of a check: cuts requests into packets at random places, reads answers strictly, and limits
+//! every wait.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -11,19 +11,19 @@ use pushmark_proto::http1::{BodyDecoder, BodyEvent, BodyLength, ResponseHead};
 use serde_json::Value;
 
 use super::chance::Chance;
+use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, same, shown};
-use super::way::Way;
 
-/// Longest wait for anything that must come.
+/// Longest wait for anything that must arrive.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest head of an answer.
 const HEAD_MAX: usize = 32 * 1024;
-/// Longest body of an answer that is taken.
+/// Longest accepted body of an answer.
 const BODY_MAX: usize = 64 << 20;
 /// Time between two packets of a request that is cut.
 const BETWEEN_PACKETS: Duration = Duration::from_micros(300);
 
-/// What a case sent, in order: the end of it stands beside a failure.
+/// The requests of a case, in order: a failure shows the last of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal(Arc<Mutex<Vec<String>>>);
 
@@ -39,7 +39,7 @@ impl Journal {
     }
 }
 
-/// An answer: its head, and its body where that was read.
+/// An answer: its head, and its body if it was read.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -55,7 +55,7 @@ impl Answer {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// A header that must be there.
+    /// Returns a header. Fails if it is absent.
     pub(super) fn wants_header(&self, name: &str) -> Step<&str> {
         self.header(name).ok_or_else(|| failed(format!("an answer without {name}: {}", self.words())))
     }
@@ -66,7 +66,7 @@ impl Answer {
         Ok(self)
     }
 
-    /// The document, whose content type says so.
+    /// Returns the body as JSON. Fails if the content type is not JSON.
     pub(super) fn json(&self) -> Step<Value> {
         let media = self.header("content-type").unwrap_or("no content type");
         holds(media.to_ascii_lowercase().starts_with("application/json"), || {
@@ -75,7 +75,7 @@ impl Answer {
         serde_json::from_slice(&self.body).map_err(|_| failed(format!("no JSON: {}", shown(&self.body))))
     }
 
-    /// 2.0: a refusal with one of these statuses, and the document that says why.
+    /// 2.0: a refusal with one of these statuses, and a document with the reason.
     pub(super) fn refuses(&self, statuses: &[u16]) -> Outcome {
         holds(statuses.contains(&self.status), || {
             let wanted: Vec<String> = statuses.iter().map(u16::to_string).collect();
@@ -87,14 +87,14 @@ impl Answer {
         })
     }
 
-    /// 6.1: where this answer stands in the order of publications.
+    /// 6.1: the position of this answer in the order of publications.
     pub(super) fn cursor(&self) -> Step<String> {
         let cursor = self.wants_header("pushmark-cursor")?;
         holds(!cursor.is_empty(), || "an empty pushmark-cursor".into())?;
         Ok(cursor.to_owned())
     }
 
-    /// 3.2: what was published before the subscription took hold.
+    /// 3.2: the last publication of each channel before the subscription took effect.
     pub(super) fn acknowledged(&self) -> Step<BTreeMap<String, Option<u64>>> {
         let header = self.wants_header("pushmark-subscribed")?;
         let pair = |pair: &str| {
@@ -128,35 +128,35 @@ pub(super) enum Piece {
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: Blocking,
-    way: Way,
-    /// What TLS said when it ended the connection; else empty.
+    endpoint: Endpoint,
+    /// The TLS error that ended the connection; otherwise empty.
     last_words: String,
     pub(super) pending: Vec<u8>,
     decoder: BodyDecoder,
-    /// The body has no chunks: what came is a piece.
+    /// The body has no chunks: each read is a piece.
     until_close: bool,
     chunk: Vec<u8>,
-    /// The last answer said that the connection ends (RFC 9112 9.6): the next request has a new one.
+    /// The last answer closed the connection (RFC 9112 9.6): the next request opens a new one.
     ends: bool,
     pub(super) chance: Chance,
     journal: Journal,
 }
 
 impl Wire {
-    /// Connects. `receive_buffer`: bytes that the kernel may keep for a client who does not read.
+    /// Connects. `receive_buffer`: bytes that the kernel may buffer for a client that does not read.
     pub(super) fn connect(
-        way: &Way,
+        endpoint: &Endpoint,
         receive_buffer: Option<usize>,
         chance: Chance,
         journal: Journal,
     ) -> Step<Wire> {
-        let refused = |error| failed(format!("{} does not take a connection: {error}", way.address));
-        let socket = way.open(receive_buffer).map_err(refused)?;
+        let refused = |error| failed(format!("{} does not take a connection: {error}", endpoint.address));
+        let socket = endpoint.open(receive_buffer).map_err(refused)?;
         let decoder = BodyDecoder::new(BodyLength::None);
         let (last_words, pending, chunk) = (String::new(), Vec::new(), Vec::new());
         Ok(Wire {
             socket,
-            way: way.clone(),
+            endpoint: endpoint.clone(),
             last_words,
             pending,
             decoder,
@@ -170,7 +170,8 @@ impl Wire {
 
     /// A request as bytes.
     pub(super) fn request(&self, method: &str, target: &str, headers: &[&str], body: &[u8]) -> Vec<u8> {
-        let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", self.way.host).into_bytes();
+        let mut bytes =
+            format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", self.endpoint.host).into_bytes();
         for header in headers {
             bytes.extend_from_slice(format!("{header}\r\n").as_bytes());
         }
@@ -192,18 +193,19 @@ impl Wire {
         self.write(&bytes)
     }
 
-    /// Sends bytes as they are, cut into packets.
+    /// Sends bytes unchanged, cut into packets.
     pub(super) fn send_raw(&mut self, what: &str, bytes: &[u8]) -> Outcome {
         self.journal.note(format!("{what}: {}", shown(bytes)));
         self.renew()?;
         self.write(bytes)
     }
 
-    /// A new connection, where the server said that it ends this one.
+    /// Opens a new connection if the server announced that it closes this one.
     fn renew(&mut self) -> Outcome {
         if std::mem::take(&mut self.ends) {
-            let refused = |error| failed(format!("{} takes no other connection: {error}", self.way.address));
-            self.socket = self.way.open(None).map_err(refused)?;
+            let refused =
+                |error| failed(format!("{} takes no other connection: {error}", self.endpoint.address));
+            self.socket = self.endpoint.open(None).map_err(refused)?;
             self.pending.clear();
         }
         Ok(())
@@ -215,7 +217,7 @@ impl Wire {
         // Byte by byte the packets need no pause: there are enough of them.
         let pause = cuts.len() <= 8;
         for cut in cuts.into_iter().chain([bytes.len()]) {
-            // A server may refuse, and close, before the last byte: its answer tells.
+            // A server may refuse and close before the last byte: its answer is then the evidence.
             let written = self.socket.write_all(&bytes[from..cut]).and_then(|()| self.socket.flush());
             if written.is_err() {
                 return Ok(());
@@ -244,7 +246,7 @@ impl Wire {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     Err(failed("nothing came in time"))
                 }
-                // Reset: the other side is gone all the same.
+                // Reset: the peer is gone in this case too.
                 Err(error) => {
                     let told = tls::Trouble::of(&error).map(|trouble| format!(": {trouble}"));
                     self.last_words = told.unwrap_or_default();
@@ -271,7 +273,7 @@ impl Wire {
         if rest.is_empty() { String::new() } else { format!(", only {}", shown(&rest)) }
     }
 
-    /// The head of an answer; its body stays to be read.
+    /// Reads the head of an answer, not its body.
     pub(super) fn head(&mut self) -> Step<Answer> {
         loop {
             let parsed = ResponseHead::parse(&self.pending, HEAD_MAX)
@@ -350,7 +352,8 @@ impl Wire {
         }
     }
 
-    /// A chunk, or the rest of a sized body, once it is whole; its line end may come with the next.
+    /// Returns a chunk, or the rest of a sized body, once it is complete; its line end may arrive with the
+    /// next.
     fn decode(&mut self) -> Step<Option<Piece>> {
         let bad = |failure| failed(format!("a body that breaks its framing: {failure}"));
         let before = self.pending.len();
@@ -379,12 +382,12 @@ impl Wire {
         Ok(piece)
     }
 
-    /// Takes raw bytes in place of an answer: after an upgrade.
+    /// Reads raw bytes instead of an answer: after an upgrade.
     pub(super) fn more_bytes(&mut self, what: &str) -> Outcome {
         self.read(what)
     }
 
-    /// The connection ends, without another byte.
+    /// Fails unless the connection ends without another byte.
     pub(super) fn ends(&mut self) -> Outcome {
         let started = Instant::now();
         while self.pending.is_empty() {
@@ -397,7 +400,7 @@ impl Wire {
         Err(failed(format!("more came: {}", shown(&self.pending))))
     }
 
-    /// Nothing comes for a time.
+    /// Fails if anything arrives within `time`.
     pub(super) fn is_quiet(&mut self, time: Duration) -> Outcome {
         if self.pending.is_empty() {
             match self.read_more(Instant::now() + time) {
@@ -410,7 +413,7 @@ impl Wire {
     }
 }
 
-/// Fails unless a header of a media type begins so.
+/// Fails unless a header with a media type has this prefix.
 pub(super) fn wants_media(answer: &Answer, media: &str) -> Outcome {
     let came = answer.wants_header("content-type")?.to_ascii_lowercase();
     same("content type", &came.split(';').next().unwrap_or_default().trim(), &media)

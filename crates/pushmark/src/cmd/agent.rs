@@ -1,11 +1,11 @@
-//! `pushmark agent`: a process of the generator, started by a run.
+//! `pushmark agent`: a generator process, started by a run.
 
 use crate::exit::Exit;
 
 /// Runs the shards of the run that started it.
 ///
 /// # Errors
-/// A run that is gone, or none.
+/// Fails if no run started this process, or if that run has ended.
 pub fn run() -> anyhow::Result<Exit> {
     crate::agent::work()?;
     Ok(Exit::Pass)

@@ -1,4 +1,4 @@
-//! `pushmark calibrate`: what this generator can do on this machine.
+//! `pushmark calibrate`: measures what this generator can do on this machine.
 
 use std::path::Path;
 
@@ -6,34 +6,34 @@ use clap::Args;
 use pushmark_model::transport::Transport;
 
 use super::measuring::MeasuringArgs;
-use super::output::{Format, print};
 use super::run::usage;
 use crate::calibrate::{self, Bench, TRANSPORTS};
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, print};
 use crate::progress::Progress;
 use crate::run::Signals;
 use crate::server::registry::Registry;
 use crate::session::{Cpus, Session, prepare};
-use crate::store::RESULTS;
+use crate::store::{RESULTS, keep_calibration};
 
 /// Flags of `calibrate`.
 #[derive(Args, Clone, Debug)]
 pub struct CalibrateArgs {
-    /// One transport instead of SSE, WebSocket and long polling; its result is not kept
+    /// Calibrate only this transport; default: SSE, WebSocket and long polling. The result is not kept
     #[arg(short, long, value_name = "TRANSPORT")]
     pub transport: Option<String>,
-    /// Length of a step
+    /// Length of a step in seconds
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub seconds: u64,
-    /// What every command that measures has
+    /// Flags of every command that measures
     #[command(flatten)]
     pub measuring: MeasuringArgs,
 }
 
-/// Finds the ceilings and the noise floor, prints them, keeps them for later runs.
+/// Finds the ceilings and the noise floor, prints them and keeps them for later runs.
 ///
 /// # Errors
-/// A null server that cannot be started.
+/// Fails if the null server cannot be started.
 pub fn run(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
     let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
@@ -41,17 +41,18 @@ pub fn run(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         None => TRANSPORTS.to_vec(),
         Some(name) => vec![Transport::parse(name).ok_or_else(|| {
             let all: Vec<&str> = Transport::ALL.iter().map(|t| t.name()).collect();
-            Ending::error(Exit::Usage, format!("-t {name}: no such transport; accepted: {}", all.join(", ")))
+            Ending::error(Exit::Usage, format!("-t {name}: unknown transport; known: {}", all.join(", ")))
         })?],
     };
     let say = |text: &str| args.measuring.say(text);
     let loaded = calibrate::load(&registry, transports[0], (1, 1.0), args.seconds).map_err(usage)?;
-    let server = loaded.server.as_ref().ok_or_else(|| anyhow::anyhow!("there is no null server"))?;
+    let server = loaded.server.as_ref().ok_or_else(|| anyhow::anyhow!("the null server is missing"))?;
     let server = prepare(&registry, server, &loaded, say)?;
+    args.measuring.look_at_host();
     let cpus = Cpus::share_out(true, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
     let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
-    // A line a step says more than one a phase.
+    // One line per step is printed instead of one line per phase.
     let mut progress = Progress::new(true);
     let bench = Bench { session: &session, server, seconds: args.seconds };
     let found = bench.calibrate(&transports, &mut progress, say)?;
@@ -59,7 +60,7 @@ pub fn run(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         return Ok(exit);
     }
     if args.transport.is_none() {
-        calibrate::keep(Path::new(RESULTS), &found)?;
+        keep_calibration(Path::new(RESULTS), &found)?;
     }
     match args.measuring.format {
         Format::Text => print(&calibrate::text(&found))?,

@@ -1,5 +1,5 @@
-//! `pushmark check`: whether a server keeps `servers/CONTRACT.md`, clause by clause, and whether
-//! any other target does what its transports promise.
+//! `pushmark check`: checks that a server keeps each clause of `servers/CONTRACT.md`, and that any other
+//! target does what its transports promise.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,71 +9,72 @@ use clap::Args;
 use pushmark_model::scenario::TargetUrl;
 use pushmark_model::transport::Transport;
 
-use super::output::{Format, note, print};
 use super::run::usage;
 use super::secure::TlsArgs;
 use super::servers::flags_of;
 use crate::check::launch::RowLaunch;
-use crate::check::{self, Finding, Instance, Launch as _, Options, Row, Subject, Way, table};
+use crate::check::{self, Endpoint, Finding, Instance, Launch as _, Options, Row, Subject, Verdict, table};
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, note, print};
 use crate::progress::screen::Screen;
+use crate::redact;
 use crate::run::{Signals, Target};
 use crate::scenario_file::{self, Loaded};
 use crate::server::process::Process;
 use crate::server::registry::{Emitter, Registry, Server};
 use crate::server::{build, state};
 
-/// Time a server that was checked has to end by itself.
+/// Time in which a checked server must end by itself.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
 /// Flags of `check`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Exit: 0 every case that is offered passed, 99 a case failed (what was asked for did \
-    not hold, as with a threshold), 2 a name or number that is none, 3 the server does not start or answer."
+    after_help = "Exit: 0 every offered case passed, 99 a case failed, 2 a name or number is unknown, \
+    3 the server does not start or answer."
 )]
 pub struct CheckArgs {
-    /// A server of `pushmark servers list`, started afresh; or a scenario file, whose target is asked
-    /// what its transports promise
+    /// A server of `pushmark servers list`, which is started; or a scenario file, whose target is checked
+    /// for what its transports promise
     #[arg(value_name = "SERVER|SCENARIO.toml", required_unless_present = "contract")]
     pub target: Option<String>,
-    /// A server that runs already and should keep the contract: http://HOST:PORT, or https://. It is left
-    /// running
+    /// A running server that should keep the contract: http://HOST:PORT or https://HOST:PORT; it is not
+    /// stopped
     #[arg(long, value_name = "URL")]
     pub contract: Option<String>,
-    /// Only these: a case (6.2/3), a clause (6.2), a section (6), of a target without the contract a
-    /// transport (sse); may be given again
+    /// Make only these checks: a case (6.2/3), a clause (6.2), a section (6), or for a target without the
+    /// contract a transport (sse); repeatable
     #[arg(long, value_name = "NUMBER")]
     pub only: Vec<String>,
-    /// What names, messages and packets are drawn from; another one each time, and printed
+    /// Seed of names, messages and packets; default: a new one each time, which is printed
     #[arg(long)]
     pub seed: Option<u64>,
-    /// A flag of the server's row, such as heap=1g
+    /// Set a flag of the server, such as heap=1g
     #[arg(long = "flag", value_name = "NAME=VALUE")]
     pub flags: Vec<String>,
-    /// How a target is met over TLS
+    /// TLS flags
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// What stdout is
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Only what failed, and the summary
+    /// Show only failed cases and the summary
     #[arg(short, long)]
     pub quiet: bool,
-    /// Folder of servers.toml
+    /// Folder that holds servers.toml
     #[arg(long, value_name = "DIR")]
     pub servers: Option<PathBuf>,
 }
 
-/// Checks, prints, and remembers that a registered server passed.
+/// Checks the target, prints the result and records it for a registered server.
 ///
 /// # Errors
-/// A name or a number that is none (2), a server that does not start or answer (3).
+/// Fails if a name or number is unknown (2), or the server does not start or answer (3).
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let options = Options { only: args.only.clone(), seed: args.seed.unwrap_or_else(new_seed) };
     known_numbers(&options)?;
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
-    let signals = Signals::listen()?;
+    let signals = Signals::listen_to_end()?;
     let asked = Asked::of(args, &registry)?;
     let (subject, running) = match &asked {
         Asked::Running(url) => (running_subject(url, way_of(url, args, &registry)?), Running::Before),
@@ -89,7 +90,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         return Ok(stopped);
     }
     let passed = table::failed(&findings).next().is_none();
-    // Of a part, or of a server that is set otherwise than runs have it, nothing is remembered.
+    // A partial check, or a check with other flags than in runs, is not recorded.
     let is_all = options.only.is_empty() && args.flags.is_empty();
     if let (Asked::Row(row), None, true) = (&asked, &args.contract, is_all) {
         state::record_check(&registry, row, passed, &table::summary(&findings))?;
@@ -97,13 +98,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     Ok(if passed { Exit::Pass } else { Exit::Threshold })
 }
 
-/// What a command line means.
+/// The target that the command line names.
 enum Asked<'r> {
-    /// A server of the registry that keeps the contract.
+    /// A server of the registry with the contract.
     Row(&'r Server),
-    /// A target by its templates.
+    /// A target described by URL templates.
     Foreign(Box<Loaded>),
-    /// Something that runs and should keep the contract.
+    /// A running server that should keep the contract.
     Running(&'r str),
 }
 
@@ -114,8 +115,8 @@ impl<'r> Asked<'r> {
         };
         if name.contains("://") {
             let message = format!(
-                "{name}: a URL does not say how to publish; accepted are --contract http://HOST:PORT for a \
-                 server that keeps the contract, and a scenario file with [target.subscribe] and [target.publish]"
+                "{name}: a URL does not define how to publish; use --contract http://HOST:PORT for a server \
+                 that keeps the contract, or a scenario file with [target.subscribe] and [target.publish]"
             );
             return Err(Ending::error(Exit::Usage, message));
         }
@@ -123,7 +124,7 @@ impl<'r> Asked<'r> {
         let overrides = args.tls.overrides("target.tls");
         if let Some(row) = row.filter(|row| row.contract) {
             if args.contract.is_none() && !overrides.is_empty() {
-                // It is refused by what refuses it everywhere: servers of the registry have no TLS.
+                // Servers of the registry have no TLS, so loading the scenario reports the usual error.
                 scenario_file::load(&scenario_file::Asked::Server(name), &overrides, registry)
                     .map_err(usage)?;
             }
@@ -136,7 +137,7 @@ impl<'r> Asked<'r> {
             (None, false) => return Err(unknown(registry, name)),
         };
         let loaded = scenario_file::load(&target, &overrides, registry).map_err(usage)?;
-        // A scenario that names a server means that server.
+        // If the scenario names a server, the check uses that server.
         match loaded.server.as_ref().and_then(|server| registry.find(&server.name)) {
             Some(row) if row.contract => Ok(Asked::Row(row)),
             _ => Ok(Asked::Foreign(Box::new(loaded))),
@@ -144,9 +145,9 @@ impl<'r> Asked<'r> {
     }
 }
 
-/// What was started for the check, to be ended with it.
+/// The process that was started for the check and ends with it.
 enum Running {
-    /// It ran before.
+    /// It was running before the check.
     Before,
     Server(Box<dyn Instance>),
     Process(Option<Box<Process>>),
@@ -156,7 +157,7 @@ impl Running {
     fn end(self) {
         match self {
             Running::Before => {}
-            // One that does not end is killed with its value.
+            // A server that does not end in time is killed on drop.
             Running::Server(mut server) => {
                 server.terminate();
                 server.ended(END_WITHIN);
@@ -167,7 +168,7 @@ impl Running {
 }
 
 fn unreachable(error: anyhow::Error) -> anyhow::Error {
-    // A refusal that knows its exit code keeps it.
+    // An error with an exit code keeps it.
     if error.is::<Ending>() { error } else { Ending::error(Exit::Unreachable, format!("{error:#}")) }
 }
 
@@ -201,7 +202,17 @@ fn show(
     let screen = Screen::of_stdout();
     let started = Instant::now();
     let nothing = |_: &Finding| {};
-    let findings = check::check(subject, options, &nothing, &|| signals.stopped().is_some());
+    let mut findings = check::check(subject, options, &nothing, &|| signals.stopped().is_some());
+    for finding in &mut findings {
+        match &mut finding.verdict {
+            Verdict::Pass => {}
+            Verdict::NotOffered(why) => *why = redact::text(why),
+            Verdict::Fail { sent, came } => {
+                sent.iter_mut().for_each(|line| *line = redact::text(line));
+                *came = redact::text(came);
+            }
+        }
+    }
     if args.format == Format::Json {
         print(&format!("{:#}\n", table::document(&subject.name, options.seed, &findings)))?;
         return Ok(findings);
@@ -225,7 +236,7 @@ fn known_numbers(options: &Options) -> anyhow::Result<()> {
             let mut clauses: Vec<&str> = all().map(check::Case::clause).collect();
             clauses.dedup();
             let message =
-                format!("--only {number}: no case has this number; there are {}", clauses.join(" "));
+                format!("--only {number}: no case has this number; known clauses: {}", clauses.join(" "));
             return Err(Ending::error(Exit::Usage, message));
         }
     }
@@ -238,10 +249,10 @@ fn unknown(registry: &Registry, name: &str) -> anyhow::Error {
     Ending::error(Exit::Usage, format!("{error}: {}; or a scenario file, NAME.toml", advice.join("; ")))
 }
 
-/// The way to a server that runs: its URL has no path, and TLS is met as for a scenario's target.
-fn way_of(url: &str, args: &CheckArgs, registry: &Registry) -> anyhow::Result<Way> {
+/// Returns the way to a running server. Its URL has no path. TLS works as for a scenario's target.
+fn way_of(url: &str, args: &CheckArgs, registry: &Registry) -> anyhow::Result<Endpoint> {
     let wrong = || {
-        let text = format!("--contract {url}: http://HOST:PORT is accepted, or https://HOST:PORT");
+        let text = format!("--contract {url}: expected http://HOST:PORT or https://HOST:PORT");
         Ending::error(Exit::Usage, text)
     };
     let parts = TargetUrl::parse(url, false).ok().filter(|parts| parts.path.source() == "/");
@@ -253,13 +264,13 @@ fn way_of(url: &str, args: &CheckArgs, registry: &Registry) -> anyhow::Result<Wa
     } else {
         None
     };
-    Way::new(&parts.host, port, tls.as_ref()).map_err(|_| wrong())
+    Endpoint::new(&parts.host, port, tls.as_ref()).map_err(|_| wrong())
 }
 
-fn subject_of(row: &Server, way: Way, launch: RowLaunch) -> Subject {
+fn subject_of(row: &Server, endpoint: Endpoint, launch: RowLaunch) -> Subject {
     Subject {
         name: row.name.clone(),
-        way,
+        endpoint,
         transports: row.transports.iter().map(|transport| transport.name().to_owned()).collect(),
         lacks: row.lacks.clone(),
         row: Some(Row {
@@ -276,12 +287,12 @@ fn subject_of(row: &Server, way: Way, launch: RowLaunch) -> Subject {
     }
 }
 
-/// A server nobody registered: everything is asked of it.
-fn running_subject(url: &str, way: Way) -> Subject {
+/// Returns the subject of an unregistered server. Every case applies to it.
+fn running_subject(url: &str, endpoint: Endpoint) -> Subject {
     let all = Transport::ALL;
     Subject {
         name: url.trim_end_matches('/').to_owned(),
-        way,
+        endpoint,
         transports: all.iter().map(|transport| transport.name().to_owned()).collect(),
         lacks: Vec::new(),
         row: None,
@@ -292,6 +303,6 @@ fn running_subject(url: &str, way: Way) -> Subject {
 
 fn new_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Short enough to be typed again.
+    // A short seed is easy to type again.
     u64::from(since.subsec_nanos()) ^ (since.as_secs() & 0xffff)
 }

@@ -1,88 +1,130 @@
-//! `pushmark compare`: two results, or two sets of starts, against each other.
+//! `pushmark compare`: compares two results, or two sets of starts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use pushmark_model::compare::Passed;
 use pushmark_model::metrics::Metric;
 
-use super::output::{Format, print};
-use crate::compare::{self, Arms, FailIf, Set};
+use crate::compare::{self, FailIf, Set};
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, print};
 use crate::progress::screen::Screen;
 use crate::store::RESULTS;
 
 /// Flags of `compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// What is compared with: a run's folder, a folder of starts or a suite's, or a run's id
+    /// The baseline: the folder of a run, of several starts or of a suite, or the id of a run
     #[arg(value_name = "A")]
     pub a: String,
-    /// What is compared
+    /// The candidate, named like A; without it, A is the folder of a `pushmark ab`
     #[arg(value_name = "B")]
-    pub b: String,
-    /// The metric that decides; else delivery.p99, or delivery.p50 where there is none
-    #[arg(long, value_name = "METRIC")]
-    pub metric: Option<String>,
-    /// Exit with 99 where B is worse by more than so much: 'delivery.p99 worse 5%'
-    #[arg(long, value_name = "CONDITION")]
-    pub fail_if: Vec<String>,
-    /// A condition that the intervals leave open fails too
-    #[arg(long)]
-    pub strict: bool,
-    /// Folder of results in which ids are looked up
+    pub b: Option<String>,
+    /// The metric and conditions of the comparison
+    #[command(flatten)]
+    pub judging: JudgingArgs,
+    /// Folder of results in which run ids are looked up
     #[arg(long, default_value = RESULTS, value_name = "DIR")]
     pub results: PathBuf,
-    /// What stdout is
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
 
-/// Compares, and prints what was found.
+/// Flags of every command that compares.
+#[derive(Args, Clone, Debug, Default)]
+pub struct JudgingArgs {
+    /// Metric that decides; default: delivery.p99, or delivery.p50 if p99 is missing
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Option<String>,
+    /// Exit with 99 if B is worse than A by more than this, such as 'delivery.p99 worse 5%'
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    /// Also fail on a condition that the confidence intervals leave open
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// The parsed metric and conditions.
+#[derive(Debug)]
+pub(super) struct Judging {
+    metric: Option<Metric>,
+    conditions: Vec<FailIf>,
+    strict: bool,
+}
+
+impl JudgingArgs {
+    /// Reads the metric and the conditions, before anything is measured.
+    ///
+    /// # Errors
+    /// Fails if a text is not a valid metric or condition; exit 2.
+    pub(super) fn read(&self) -> anyhow::Result<Judging> {
+        let metric = self.metric.as_deref().map(metric).transpose()?;
+        let conditions = self.fail_if.iter().map(|text| FailIf::parse(text)).collect::<Result<_, _>>()?;
+        Ok(Judging { metric, conditions, strict: self.strict })
+    }
+}
+
+/// Compares both sides and prints the result.
 ///
 /// # Errors
-/// Sides that cannot be read or have no arm in common, and metrics that are none; exit 2.
+/// Fails if a side cannot be read, the sides have no arm in common, or a metric is unknown; exit 2.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
     let (text, exit) = outcome(args)?;
     print(&text)?;
     Ok(exit)
 }
 
-/// What is printed, and how the process ends.
+/// Returns the text to print and the exit code.
 fn outcome(args: &CompareArgs) -> anyhow::Result<(String, Exit)> {
-    let metric = args.metric.as_deref().map(metric).transpose()?;
-    let conditions: Vec<FailIf> =
-        args.fail_if.iter().map(|text| FailIf::parse(text)).collect::<Result<_, _>>()?;
-    let a = Set::load(&args.a, &args.results)?;
-    let b = Set::load(&args.b, &args.results)?;
-    let found = compare::compare(&a, &b, metric.as_ref(), &conditions);
+    let judging = args.judging.read()?;
+    let (a, b) = match &args.b {
+        Some(b) => (args.a.clone(), b.clone()),
+        None => sides(&args.a)?,
+    };
+    let (a, b) = (Set::load(&a, &args.results)?, Set::load(&b, &args.results)?);
+    judged(&a, &b, &judging, args.format)
+}
+
+/// Returns the folders of both sides in the folder of a `pushmark ab`.
+fn sides(folder: &str) -> anyhow::Result<(String, String)> {
+    let [a, b] = ["a", "b"].map(|side| Path::new(folder).join(side));
+    if a.is_dir() && b.is_dir() {
+        return Ok((a.display().to_string(), b.display().to_string()));
+    }
+    let text = format!("{folder} holds only one side: name B too, or the folder of a pushmark ab");
+    Err(Ending::error(Exit::Usage, text))
+}
+
+/// Compares two sets. Returns the text to print and the exit code.
+///
+/// # Errors
+/// Fails if the sets have no arm in common; exit 2.
+pub(super) fn judged(a: &Set, b: &Set, judging: &Judging, format: Format) -> anyhow::Result<(String, Exit)> {
+    let found = compare::compare(a, b, judging.metric.as_ref(), &judging.conditions);
     if found.pairs.is_empty() {
         let names = |set: &Set| {
             let names: Vec<String> = set.arms.keys().map(ToString::to_string).collect();
             names.join(", ")
         };
         let text = format!(
-            "nothing in common: A has {}; B has {}. Arms are matched by transport, cells of suites by their id too",
-            names(&a),
-            names(&b)
+            "no arms to compare: A has {}; B has {}. Arms match by transport, and in suites also by case id",
+            names(a),
+            names(b)
         );
         return Err(Ending::error(Exit::Usage, text));
     }
-    let text = match args.format {
+    let text = match format {
         Format::Text => compare::render(&found, &super::report::style(&Screen::of_stdout(), None)),
         Format::Json => serde_json::to_string_pretty(&found)? + "\n",
     };
     let failed = found.gates.iter().any(|gate| match gate.outcome {
         Passed::Pass => false,
         Passed::Fail => true,
-        Passed::Inconclusive => args.strict,
+        Passed::Inconclusive => judging.strict,
     });
-    let unbelieved = |set: &Set, other: &Set| {
-        set.arms
-            .iter()
-            .any(|(key, arms): (_, &Arms)| other.arms.contains_key(key) && arms.used().count() == 0)
-    };
-    let invalid = unbelieved(&a, &b) || unbelieved(&b, &a);
+    let invalid = found.pairs.iter().any(|pair| pair.unbelieved);
     let exit = if invalid { Exit::Invalid } else { Exit::Pass };
     Ok((text, exit.worst(if failed { Exit::Threshold } else { Exit::Pass })))
 }
@@ -114,12 +156,11 @@ mod tests {
 
     fn args(folder: &std::path::Path, a: &str, b: &str, fail_if: &[&str]) -> CompareArgs {
         let path = |name: &str| folder.join(name).display().to_string();
+        let fail_if = fail_if.iter().map(|text| (*text).to_owned()).collect();
         CompareArgs {
             a: path(a),
-            b: path(b),
-            metric: None,
-            fail_if: fail_if.iter().map(|text| (*text).to_owned()).collect(),
-            strict: false,
+            b: Some(path(b)),
+            judging: JudgingArgs { metric: None, fail_if, strict: false },
             results: folder.to_owned(),
             format: Format::Json,
         }
@@ -143,8 +184,17 @@ mod tests {
         assert_eq!(exit(args(path, "before", "invalid", &[worse])), Exit::Invalid);
         assert_eq!(exit(args(path, "before", "slower", &["delivery.p98 worse 5%"])), Exit::Usage);
         assert_eq!(exit(args(path, "before", "nowhere", &[])), Exit::Usage);
+        // One folder alone is that of a sitting, with both sides in it.
+        let alone = CompareArgs { a: path.display().to_string(), b: None, ..args(path, "", "", &[worse]) };
+        assert_eq!(exit(alone.clone()), Exit::Usage);
+        keep(&path.join("a"), 1.0, |_| {});
+        keep(&path.join("b"), 1.2, |_| {});
+        assert_eq!(exit(alone), Exit::Threshold);
         assert_eq!(
-            exit(CompareArgs { metric: Some("p99".into()), ..args(path, "before", "slower", &[]) }),
+            exit(CompareArgs {
+                judging: JudgingArgs { metric: Some("p99".into()), ..JudgingArgs::default() },
+                ..args(path, "before", "slower", &[])
+            }),
             Exit::Usage
         );
         // One start each: the condition stays open.
@@ -153,8 +203,8 @@ mod tests {
             let args = args(path, "before", "slower", &[worse]);
             CompareArgs {
                 a: format!("{}/{}", args.a, ids[0]),
-                b: format!("{}/{}", args.b, ids[1]),
-                strict,
+                b: args.b.as_ref().map(|b| format!("{b}/{}", ids[1])),
+                judging: JudgingArgs { strict, ..args.judging.clone() },
                 ..args
             }
         };
@@ -166,8 +216,11 @@ mod tests {
     fn a_run_is_found_by_its_id() {
         let folder = tempfile::tempdir().unwrap();
         keep(folder.path(), 1.0, |_| {});
-        let sides =
-            |a: &str, b: &str| CompareArgs { a: a.into(), b: b.into(), ..args(folder.path(), "", "", &[]) };
+        let sides = |a: &str, b: &str| CompareArgs {
+            a: a.into(),
+            b: Some(b.into()),
+            ..args(folder.path(), "", "", &[])
+        };
         let (text, exit) = outcome(&sides("k3f0", "k3f1")).unwrap();
         assert_eq!(exit, Exit::Pass);
         let found: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -178,6 +231,6 @@ mod tests {
         let error = outcome(&sides("k3f0", "fan-out")).unwrap_err().to_string();
         assert!(error.starts_with("fan-out names 5 runs; name one of"), "{error}");
         let error = outcome(&sides("k3f0", "zzz")).unwrap_err().to_string();
-        assert!(error.contains("no such folder, and no run of"), "{error}");
+        assert!(error.contains("neither a folder nor a run in"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! `pushmark demo`: a stock ticker by push and by pull, side by side, each with its own delay.
+//! `pushmark demo`: shows a stock ticker by push and by pull side by side, each with its delay.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -8,12 +8,12 @@ use clap::Args;
 use pushmark_model::units::{Nanos, PerSecond};
 use pushmark_server::{Options, Stop};
 
-use super::output::{complain, note};
 use super::serve::stop_on_signal;
 use crate::demo::{Market, pages, publish};
 use crate::exit::{Ending, Exit};
+use crate::output::{complain, note};
 
-/// Most quotes of a stock in a second: more, nobody can see.
+/// The highest rate of quotes of a stock. A person cannot see more.
 const RATE_MAX: f64 = 50.0;
 
 /// Flags of `demo`.
@@ -22,16 +22,16 @@ pub struct DemoArgs {
     /// Port to listen on; 0 lets the system choose
     #[arg(long, short, default_value_t = 0)]
     pub port: u16,
-    /// New quotes of each stock, such as 1/s or 6/m
+    /// Rate of new quotes of each stock, such as 1/s or 6/m
     #[arg(long, default_value = "1/s", value_name = "RATE")]
     pub rate: PerSecond,
-    /// Time between two polls of the pull page, as it begins; the page has a slider
+    /// Initial time between two polls of the pull page; a slider on the page changes it
     #[arg(long, default_value = "5s", value_name = "TIME")]
     pub pull_interval: Nanos,
-    /// The seed of the prices
+    /// Seed of the prices
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
-    /// Open it in this user's browser
+    /// Open the page in the default browser
     #[arg(long)]
     pub open: bool,
 }
@@ -39,7 +39,7 @@ pub struct DemoArgs {
 /// Serves the pages until SIGTERM or Ctrl-C.
 ///
 /// # Errors
-/// A rate nobody can see, or an address that cannot be bound.
+/// Fails if a flag is out of range or the address cannot be bound.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     if args.rate.0 > RATE_MAX {
         let text = format!("--rate {}: accepted: up to {RATE_MAX}/s", args.rate);
@@ -63,19 +63,19 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     pushmark_server::serve(options, |address| {
         let url = format!("http://{address}/");
         let mut out = std::io::stdout().lock();
-        // A closed stdout is no reason to stop serving.
+        // If stdout is closed, the server continues.
         let _ = writeln!(out, "{url}  a stock ticker by push and by pull; alone: {url}push and {url}pull")
-            .and_then(|()| writeln!(out, "Ctrl-C ends it"))
+            .and_then(|()| writeln!(out, "stop it with Ctrl-C"))
             .and_then(|()| out.flush());
         drop(out);
         let quotes = std::thread::Builder::new().name("quotes".into()).spawn(move || {
             if let Err(error) = publish(market, address) {
-                complain(&format!("no more quotes: {error}"));
+                complain(&format!("publishing quotes failed: {error}"));
                 stop.request();
             }
         });
         if let Err(error) = quotes {
-            complain(&format!("no quotes: {error}"));
+            complain(&format!("cannot start publishing quotes: {error}"));
         }
         if open {
             show(&url);
@@ -85,11 +85,11 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Pass)
 }
 
-/// Asks the desktop for a browser; where there is none the URL has been printed.
+/// Opens the URL in a browser. If that fails, the user can open the printed URL.
 fn show(url: &str) {
     let mut command = Command::new("xdg-open");
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Err(error) = command.spawn() {
-        note(&format!("no browser was opened (xdg-open: {error})"));
+        note(&format!("cannot open a browser (xdg-open: {error})"));
     }
 }

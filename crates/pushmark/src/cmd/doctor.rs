@@ -1,43 +1,44 @@
-//! `pushmark doctor [SCENARIO]`: what this machine can hold, and what to change.
+//! `pushmark doctor [SCENARIO]`: reports what this machine can hold, and what to change.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use pushmark_model::scenario::Override;
 
-use super::output::{Format, print};
 use crate::doctor;
 use crate::exit::{Ending, Exit};
+use crate::file_errors::FileErrors;
+use crate::output::{Format, print};
 use crate::preflight::{Machine, Need, examine};
 use crate::progress::screen::Screen;
 use crate::run::is_local;
-use crate::scenario_file::{self, Asked, Report};
+use crate::scenario_file::{self, Asked};
 use crate::server::registry::Registry;
 use crate::store::RESULTS;
 
-/// The crowd that is checked where no scenario is given.
+/// The crowd to check if no scenario is given.
 const CROWD: u64 = 10_000;
 
 /// Checks this machine: limits, ports, memory, cores, timers, clocks, disk.
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
-    /// Scenario to check for; without one: 10,000 connections on this machine.
+    /// Scenario to check for; default: 10,000 connections on this machine
     pub scenario: Option<String>,
-    /// Sets a key of the scenario.
+    /// Set any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Connections instead of the scenario's.
+    /// Number of connections; default: as in the scenario
     #[arg(short = 'c', long, value_name = "N")]
     pub connections: Option<u64>,
-    /// Folder of reference servers (else PUSHMARK_SERVERS, else the nearest parent).
+    /// Folder of servers.toml; default: PUSHMARK_SERVERS, else the nearest parent folder
     #[arg(long, value_name = "DIR")]
     pub servers: Option<PathBuf>,
-    /// Form of the result.
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
 
-/// Runs the command. Exit 4 if the scenario would be refused.
+/// Checks the machine. Exits with 4 if the scenario would be refused.
 pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let mut need = match &args.scenario {
         Some(_) => need_of_scenario(args)?,
@@ -56,7 +57,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
 }
 
 fn need_of_scenario(args: &DoctorArgs) -> anyhow::Result<Need> {
-    let usage = |report: Report| {
+    let usage = |report: FileErrors| {
         let screen = Screen::of_stderr();
         Ending::error(Exit::Usage, report.render(screen.colours, screen.columns.unwrap_or(80)))
     };

@@ -1,4 +1,4 @@
-//! `pushmark find-max`: the highest crowd or rate that keeps what is asked.
+//! `pushmark find-max`: finds the largest crowd or the highest rate that keeps the given conditions.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,12 @@ use pushmark_model::search::{Limits, Over};
 use pushmark_model::units::{Nanos, PerSecond, parse_share};
 
 use super::measuring::MeasuringArgs;
-use super::output::{Format, print};
 use super::run::usage;
 use super::secure::TlsArgs;
 use crate::exit::{Ending, Exit};
+use crate::file_errors::FileErrors;
 use crate::find_max::{self, Ask};
+use crate::output::{Format, can_keep, print};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
 use crate::run::Signals;
@@ -22,90 +23,92 @@ use crate::server::registry::Registry;
 use crate::session::{Cpus, Session, prepare};
 use crate::store::{RESULTS, Utc, run_id};
 
-/// A crowd that no machine holds: the search ends before it.
+/// The upper end of the search: more connections than any machine holds.
 const CONNECTIONS_MAX: u64 = 100_000_000;
-/// The highest rate of a channel, in thousandths a second.
+/// The highest rate of a channel, in publications per 1,000 seconds.
 const RATE_MAX: u64 = 1_000_000_000;
-/// Runs on each side of the bracket.
+/// Number of runs on each side of the bracket.
 const RUNS: u32 = 3;
 
 /// Flags of `find-max`.
 #[derive(Args, Clone, Debug)]
 pub struct FindMaxArgs {
-    /// A scenario file of one transport, or with -t of several
+    /// A scenario file; if it has several transports, choose one with -t
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: Option<String>,
-    /// What must be kept, such as 'delivery.p99 < 50ms'; repeatable. Without it 99 % of all intended
-    /// deliveries must arrive within --within, and none may be missing
+    /// Condition to keep, such as 'delivery.p99 < 50ms'; repeatable. Default: 99 % of all intended
+    /// deliveries arrive within --within, and none is missing
     #[arg(long, value_name = "CONDITION")]
     pub keep: Vec<String>,
-    /// The time limit where nothing is asked to be kept
+    /// Time limit of the default condition
     #[arg(long, value_name = "TIME", default_value = "100ms", conflicts_with = "keep")]
     pub within: Nanos,
-    /// What is raised
+    /// The load to raise
     #[arg(long, value_enum, default_value_t)]
     pub over: Raised,
-    /// The lowest load worth knowing, where the search begins; else the scenario's load is where it begins
+    /// Lowest load of the search, which begins there; default: begin at the load of the scenario
     #[arg(long, value_name = "LOAD")]
     pub from: Option<String>,
-    /// The highest load worth knowing
+    /// Highest load of the search
     #[arg(long, value_name = "LOAD")]
     pub to: Option<String>,
-    /// How wide the answer may be
+    /// Widest accepted range of the answer
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub precision: String,
-    /// Most probes
+    /// Maximum number of probes
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub probes: u32,
-    /// The transport
+    /// Transport to use
     #[arg(short, long, value_name = "TRANSPORT")]
     pub transport: Option<String>,
-    /// Length of a probe's measure phase; the last probe's is three times as long
+    /// Length of the measure phase of a probe; the last probe takes three times as long
     #[arg(short, long, value_name = "DURATION")]
     pub duration: Option<String>,
     /// Set any key of the scenario, such as load.ramp.rate=1000
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// The search's folder; must not exist
+    /// Folder of the search; must not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// What every command that measures has
+    /// Flags of every command that measures
     #[command(flatten)]
     pub measuring: MeasuringArgs,
-    /// How a target is met over TLS
+    /// TLS flags
     #[command(flatten)]
     pub tls: TlsArgs,
 }
 
-/// What a search raises.
+/// The load that a search raises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Raised {
-    /// The crowd.
+    /// Number of connections
     #[default]
     Connections,
-    /// Publications a second on each channel.
+    /// Publications per second on each channel
     Rate,
 }
 
-/// Searches, prints the answer, keeps every probe.
+/// Searches, prints the answer and keeps every probe.
 ///
 /// # Errors
-/// A search that cannot be made of the scenario, and a target that cannot be used.
+/// Fails if the scenario does not allow the search, or the target cannot be used.
 pub fn run(args: &FindMaxArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
     let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let ask = ask(args, &registry)?;
     let limits = limits(args, &ask)?;
     if let Some(output) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
-        let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
+        let text = format!("-o {}: this path already exists; name a new folder", output.display());
         return Err(Ending::error(Exit::Usage, text));
     }
+    args.output.as_deref().map_or(Ok(()), can_keep)?;
     let say = |text: &str| args.measuring.say(text);
     let server = match &ask.loaded.server {
         Some(server) => Some(prepare(&registry, server, &ask.loaded, say)?),
         None => None,
     };
     let started = ask.loaded.server.is_some() || ask.loaded.scenario.target.process.is_some();
+    args.measuring.look_at_host();
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
     let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
@@ -139,8 +142,7 @@ fn ask(args: &FindMaxArgs, registry: &Registry) -> anyhow::Result<Ask> {
     overrides.extend(args.tls.overrides("target.tls"));
     for text in &args.sets {
         overrides.push(
-            Override::set(text)
-                .map_err(|error| usage(scenario_file::Report::new("command line", "", vec![*error])))?,
+            Override::set(text).map_err(|error| usage(FileErrors::new("command line", "", vec![*error])))?,
         );
     }
     let mut keep = Vec::new();
@@ -182,7 +184,7 @@ fn text(given: &Option<String>) -> &str {
     given.as_deref().unwrap_or_default()
 }
 
-/// `1000` connections, `50/s` or `50`.
+/// Parses `1000` connections, or a rate such as `50/s` or `50`.
 fn load(flag: &str, text: &str, ask: &Ask) -> anyhow::Result<u64> {
     let plain = text.replace('_', "");
     let steps = match ask.over {
@@ -195,7 +197,7 @@ fn load(flag: &str, text: &str, ask: &Ask) -> anyhow::Result<u64> {
     steps.filter(|steps| *steps > 0).ok_or_else(|| {
         let accepted = match ask.over {
             Over::Connections => "a number of connections, such as 1000",
-            Over::Rate => "publications a second, such as 50/s",
+            Over::Rate => "publications per second, such as 50/s",
         };
         Ending::error(Exit::Usage, format!("{flag} {text}: accepted: {accepted}"))
     })

@@ -1,9 +1,10 @@
-//! `pushmark flood`: connections at a fixed rate until the server has had enough of them.
+//! `pushmark flood`: opens connections at a fixed rate until the server cannot take more.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::asking::AskingArgs;
 use super::measuring::MeasuringArgs;
 use super::run::{self, RunArgs};
 use super::secure::TlsArgs;
@@ -12,46 +13,46 @@ use crate::exit::Exit;
 /// Flags of `flood`.
 #[derive(Args, Clone, Debug)]
 pub struct FloodArgs {
-    /// A scenario file: its crowd comes at the flood's rate, and its ramp and phases do not apply
+    /// A scenario file; the crowd connects at the flood's rate, without the ramp and phases of the file
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: String,
-    /// Connections opened each second, such as 50/s; default: as the scenario says, or 2/s
+    /// Connections opened per second, such as 50/s; default: the rate of the scenario, else 2/s
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
-    /// New connections are counted over so long; default 100s
+    /// Interval over which new connections are counted; default: 100s
     #[arg(long, value_name = "DURATION")]
     pub interval: Option<String>,
-    /// Most connections; default 50000, or what this machine holds
+    /// Maximum number of connections; default: 50000, or what this machine holds
     #[arg(long, value_name = "N")]
     pub limit: Option<String>,
-    /// It ends when a publication is heard so much later than it was due; default 10s
+    /// End if a publication is received later than this after it was due; default: 10s
     #[arg(long, value_name = "DURATION")]
     pub latency_collapse: Option<String>,
-    /// Transport, or several: each is a flood of its own
+    /// Transports, separated by commas; each has its own flood
     #[arg(short, long, value_name = "TRANSPORT", value_delimiter = ',')]
     pub transport: Vec<String>,
     /// Set any key of the scenario, such as target.flags.heap=512m
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// Fresh starts
+    /// Number of usable fresh starts; at most twice as many are made
     #[arg(long, value_name = "N")]
     pub repeat: Option<String>,
-    /// The run's folder; must not exist. With --repeat the parent of one folder a start
+    /// Folder of the run; must not exist. With --repeat it holds one folder per start
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// What every command that measures has
+    /// Flags of every command that measures
     #[command(flatten)]
     pub measuring: MeasuringArgs,
-    /// How a target is met over TLS
+    /// TLS flags
     #[command(flatten)]
     pub tls: TlsArgs,
 }
 
-/// Floods, prints what was met, writes the report: a run like any other, of a scenario with a
+/// Floods the server, prints the result and writes the report. It is a run of a scenario with a
 /// `[flood]`.
 ///
 /// # Errors
-/// Whatever ends before anything was measured, with its exit code.
+/// Fails if the run ends before anything was measured. The error has the exit code.
 pub fn run(args: &FloodArgs) -> anyhow::Result<Exit> {
     let flags = [
         ("--rate", "flood.rate", &args.rate),
@@ -62,13 +63,15 @@ pub fn run(args: &FloodArgs) -> anyhow::Result<Exit> {
     let flags = flags.into_iter().filter_map(|(flag, key, value)| Some((flag, key, value.clone()?)));
     run::run(&RunArgs {
         scenario: Some(args.scenario.clone()),
-        transport: args.transport.clone(),
-        sets: args.sets.clone(),
+        asking: AskingArgs {
+            transport: args.transport.clone(),
+            sets: args.sets.clone(),
+            tls: args.tls.clone(),
+            ..AskingArgs::default()
+        },
         repeat: args.repeat.clone(),
         output: args.output.clone(),
         measuring: args.measuring.clone(),
-        tls: args.tls.clone(),
         flood: Some(flags.collect()),
-        ..RunArgs::default()
     })
 }

@@ -1,33 +1,43 @@
-//! The flags that every command which measures has.
+//! The flags of every command that measures.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::{Format, note};
+use crate::output::{Format, note};
+use crate::quiet;
 
-/// Where servers are found, and how a result and its progress are shown.
+/// Flags for the folder of servers, and for how the result and the progress are shown.
 #[derive(Args, Clone, Debug, Default)]
 pub struct MeasuringArgs {
-    /// Folder of servers.toml
+    /// Folder that holds servers.toml
     #[arg(long, value_name = "DIR")]
     pub servers: Option<PathBuf>,
-    /// What stdout is
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// No progress on stderr
+    /// Show no progress on stderr
     #[arg(short, long)]
     pub quiet: bool,
-    /// Do not keep server and generator on different CPUs
+    /// Do not pin server and generator to different CPUs
     #[arg(long)]
     pub no_pin: bool,
 }
 
 impl MeasuringArgs {
-    /// Says how preparations go on, unless nobody wants to hear it.
+    /// Prints a line about the preparations, unless `--quiet` is given.
     pub fn say(&self, text: &str) {
         if !self.quiet {
             note(text);
+        }
+    }
+
+    /// Checks this host before a measurement, and reports other processes that use it.
+    pub fn look_at_host(&self) {
+        if !self.quiet
+            && let Some(text) = quiet::before_a_run()
+        {
+            note(&text);
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The commands, a file each.
+//! The commands. Each has its own file.
 
+pub mod ab;
 pub mod agent;
+pub mod asking;
 pub mod calibrate;
 pub mod check;
 pub mod compare;
@@ -9,7 +11,6 @@ pub mod doctor;
 pub mod find_max;
 pub mod flood;
 pub mod measuring;
-pub mod output;
 pub mod probe_threads;
 pub mod report;
 pub mod run;

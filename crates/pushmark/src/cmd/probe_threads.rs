@@ -1,5 +1,5 @@
-//! `pushmark probe-threads`: how many blocked requests a server with a thread for each of them
-//! holds, over a grid of heaps and stacks, and which of the two wants of memory comes first.
+//! `pushmark probe-threads`: finds how many blocked requests a thread-per-request server holds, over a
+//! grid of heap and stack sizes, and which kind of memory runs out first.
 
 use std::path::{Path, PathBuf};
 
@@ -7,49 +7,49 @@ use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::run::ServerRef;
 
-use super::output::{note, print};
 use super::run::usage;
 use crate::exit::{Ending, Exit};
 use crate::flood::grid::{Cell, First, probe, table};
+use crate::output::{note, print};
 use crate::progress::Progress;
 use crate::run::{Signals, Start};
 use crate::scenario_file::{self, Asked};
 use crate::server::registry::{Architecture, Registry, Server};
 use crate::session::{Asking, Cpus, Session, prepare};
 
-/// Threads a server may make beside those of its clients.
+/// Threads a server may start in addition to one per client.
 const THREADS_BESIDE: u64 = 200;
 
 /// Flags of `probe-threads`.
 #[derive(Args, Clone, Debug)]
 pub struct ProbeThreadsArgs {
-    /// A server with a thread for each request; default: the first of the registry
+    /// A thread-per-request server; default: the first one of the registry
     #[arg(value_name = "SERVER")]
     pub server: Option<String>,
-    /// Heaps, from small to large
+    /// Heap sizes, from small to large
     #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "128m,256m,512m")]
     pub heap: Vec<String>,
-    /// Stacks, from small to large; a JVM refuses those that are too small for it
+    /// Stack sizes, from small to large; a JVM refuses a size that is too small
     #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "136k,256k,1m")]
     pub stack: Vec<String>,
-    /// Requests held a second: a cell takes LIMIT ÷ RATE at most, and half a minute
+    /// New requests per second; a cell takes at most LIMIT ÷ RATE plus half a minute
     #[arg(long, value_name = "RATE", default_value = "200/s")]
     pub rate: String,
-    /// Most requests of a cell; fewer where this machine holds fewer
+    /// Maximum number of requests of a cell; fewer if this machine holds fewer
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub limit: u64,
-    /// Folder of servers.toml
+    /// Folder that holds servers.toml
     #[arg(long, value_name = "DIR")]
     pub servers: Option<PathBuf>,
-    /// No progress on stderr
+    /// Show no progress on stderr
     #[arg(short, long)]
     pub quiet: bool,
 }
 
-/// Probes, and prints the table.
+/// Probes the server and prints the table.
 ///
 /// # Errors
-/// A server that is unknown, has no such flags, or could not be built.
+/// Fails if the server is unknown, lacks the flags, or cannot be built.
 pub fn run(args: &ProbeThreadsArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
@@ -85,29 +85,31 @@ pub fn run(args: &ProbeThreadsArgs) -> anyhow::Result<Exit> {
     Ok(signals.stopped().unwrap_or(if cells.len() < of { Exit::Incomplete } else { Exit::Pass }))
 }
 
-/// The server that is asked for, which must have heap and stack as flags.
+/// Returns the server to probe, which must have the flags heap and stack.
 fn choose(registry: &Registry, name: Option<&str>) -> anyhow::Result<Server> {
     let threads = |s: &&Server| s.architecture == Some(Architecture::ThreadPerRequest);
     let server = match name {
         Some(name) => registry.find(name).ok_or_else(|| {
             let names: Vec<&str> = registry.servers().iter().filter(threads).map(|s| &*s.name).collect();
-            let text = format!("no server is called {name:?}; accepted: {}", names.join(", "));
+            let text = format!("unknown server {name:?}; accepted: {}", names.join(", "));
             Ending::error(Exit::Usage, text)
         })?,
-        None => registry.servers().iter().find(threads).ok_or_else(|| {
-            Ending::error(Exit::Usage, "the registry has no server with a thread a request")
-        })?,
+        None => registry
+            .servers()
+            .iter()
+            .find(threads)
+            .ok_or_else(|| Ending::error(Exit::Usage, "the registry has no thread-per-request server"))?,
     };
     for flag in ["heap", "stack"] {
         if !server.flags.contains_key(flag) {
-            let text = format!("{} has no flag `{flag}`: it is no server of threads on a heap", server.name);
+            let text = format!("{} has no flag `{flag}`; probe-threads needs heap and stack", server.name);
             return Err(Ending::error(Exit::Usage, text));
         }
     }
     Ok(server.clone())
 }
 
-/// The flood of one pair: requests that are held, and nothing published.
+/// Returns the flood of one pair of sizes: requests are held, and nothing is published.
 fn load(
     args: &ProbeThreadsArgs,
     registry: &Registry,
@@ -119,7 +121,7 @@ fn load(
         true => format!("threads = \"{}\"\n", args.limit + THREADS_BESIDE),
         false => String::new(),
     };
-    // The heap begins as small as it may be: else the smallest of the row would be the largest.
+    // The initial heap is as small as possible, so that the row's minimum does not exceed the probed heap.
     let least = if server.flags.contains_key("heap_min") { "heap_min = \"16m\"\n" } else { "" };
     let text = format!(
         "name = \"probe-threads\"\ntransports = [\"stream\"]\n\n[target]\nserver = {:?}\n\n[target.flags]\n\
@@ -131,7 +133,7 @@ fn load(
     scenario_file::load(&asked, &[], registry).map_err(usage)
 }
 
-/// One cell. A server that does not start with a pair is a row of the table.
+/// Probes one cell. A server that does not start with these sizes gives a row of the table, not an error.
 fn hold(
     args: &ProbeThreadsArgs,
     session: &Session<'_>,
@@ -159,7 +161,7 @@ fn hold(
     }
 }
 
-/// The first line of the server's own that is told with the error, else the error's last.
+/// Returns the first line of the server's output that the error quotes, else the last line of the error.
 fn own_word(text: &str) -> String {
     let own = text.lines().find_map(|line| line.trim_start().strip_prefix('|'));
     own.or_else(|| text.lines().next_back()).unwrap_or(text).trim().to_owned()

@@ -1,29 +1,30 @@
-//! `pushmark report`: renders the page again from runs on disk, several at once, or from the
-//! folder of a suite (one with a `suite.json`).
+//! `pushmark report`: renders the page again from one or more runs on disk, or from the folder of a
+//! suite (a folder with a `suite.json`).
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use pushmark_chart::terminal::Style;
 use pushmark_model::run::Run;
 use pushmark_model::suite::{self, Suite, SuiteResult};
+use pushmark_report::{self as report, RunFiles};
 
-use super::output::{Format, print};
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, print};
 use crate::progress::screen::Screen;
-use crate::report::{self, RunFiles, Style};
 use crate::store;
 
 /// Flags of `report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
-    /// Folders of runs, folders that hold some, or the folder of a suite
+    /// Folders of runs, folders that contain runs, or the folder of a suite
     #[arg(required = true, value_name = "RUN_OR_DIR")]
     pub runs: Vec<PathBuf>,
-    /// Where to write the page
+    /// File to write the page to
     #[arg(short, long, default_value = "report.html")]
     pub output: PathBuf,
-    /// What stdout is
+    /// Format of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
@@ -31,11 +32,11 @@ pub struct ReportArgs {
 /// Renders the page and prints the text result.
 ///
 /// # Errors
-/// A folder without a run, or one that cannot be read.
+/// Fails if a folder contains no run, or cannot be read.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     if let Some(folder) = args.runs.iter().find(|place| place.join(SUITE).is_file()) {
         if args.runs.len() > 1 {
-            let text = format!("{} is a suite: its report is a page of its own", folder.display());
+            let text = format!("{} is a suite: report it alone, without other folders", folder.display());
             return Err(Ending::error(Exit::Usage, text));
         }
         return of_suite(folder, args);
@@ -60,10 +61,10 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Pass)
 }
 
-/// The file that makes a folder a suite's.
+/// The file that marks the folder of a suite.
 const SUITE: &str = "suite.json";
 
-/// Some runs as stdout has them; `page` is where they are drawn.
+/// Formats runs for stdout. `page` is the path of their report.
 pub(super) fn shown(files: &[RunFiles], format: Format, page: Option<&str>) -> anyhow::Result<String> {
     Ok(match format {
         Format::Text => report::text(files, style(&Screen::of_stdout(), page)),
@@ -75,7 +76,7 @@ pub(super) fn shown(files: &[RunFiles], format: Format, page: Option<&str>) -> a
     })
 }
 
-/// A suite as stdout has it, with what lies in its folder.
+/// Formats a suite for stdout, with the runs in its folder.
 pub(super) fn shown_suite(
     suite: &Suite,
     files: &[RunFiles],
@@ -95,7 +96,7 @@ pub(super) fn shown_suite(
     })
 }
 
-/// Renders a suite with the runs that lie in its folder.
+/// Renders a suite with the runs in its folder.
 fn of_suite(folder: &Path, args: &ReportArgs) -> anyhow::Result<Exit> {
     let usage = |error: anyhow::Error| Ending::error(Exit::Usage, format!("{error:#}"));
     let suite = load_suite(folder).map_err(usage)?;
@@ -104,37 +105,36 @@ fn of_suite(folder: &Path, args: &ReportArgs) -> anyhow::Result<Exit> {
         let (run, windows) = store::load(&folder).map_err(usage)?;
         files.push(RunFiles { run, windows });
     }
-    // As the suite itself had them, whenever each was measured.
+    // In the order of the suite, not by time of measurement.
     files.sort_by_key(|one| {
         let case = one.run.case.as_ref()?;
         Some((suite.cases.iter().position(|known| known.id == case.id), case.repeat))
     });
     let page = report::suite::html(&suite, &files);
     let output = &args.output;
-    std::fs::write(output, page).with_context(|| format!("{} cannot be written", output.display()))?;
+    std::fs::write(output, page).with_context(|| format!("cannot write {}", output.display()))?;
     print(&shown_suite(&suite, &files, args.format, (folder, output))?)?;
     Ok(Exit::Pass)
 }
 
-/// The `suite.json` of a folder.
+/// Reads the `suite.json` of a folder.
 fn load_suite(folder: &Path) -> anyhow::Result<Suite> {
     let path = folder.join(SUITE);
-    let text =
-        std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let found: Suite = serde_json::from_str(&text)
-        .with_context(|| format!("{} does not follow {}", path.display(), suite::SCHEMA))?;
+        .with_context(|| format!("{} is not valid {}", path.display(), suite::SCHEMA))?;
     if found.schema != suite::SCHEMA {
         bail!("{}: its schema is {:?}; this pushmark reads {}", path.display(), found.schema, suite::SCHEMA);
     }
     Ok(found)
 }
 
-/// Writes the page of some runs.
+/// Writes the page of the given runs.
 pub(super) fn write_page(files: &[RunFiles], to: &Path) -> anyhow::Result<()> {
-    std::fs::write(to, report::html(files)).with_context(|| format!("{} cannot be written", to.display()))
+    std::fs::write(to, report::html(files)).with_context(|| format!("cannot write {}", to.display()))
 }
 
-/// How the text result looks on this stdout.
+/// Returns the style of the text result for this stdout.
 pub(super) fn style<'a>(screen: &Screen, report_path: Option<&'a str>) -> Style<'a> {
     Style { color: screen.colours, utf8: screen.unicode, report_path }
 }

@@ -1,108 +1,69 @@
-//! `pushmark run`: a scenario, a URL, or every transport on this machine.
+//! `pushmark run`: runs a scenario, observes a URL, or compares every transport on this machine.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::scenario::Override;
-use pushmark_model::transport::Transport;
+use pushmark_report::RunFiles;
 
+use super::asking::AskingArgs;
 use super::measuring::MeasuringArgs;
-use super::output::{complain, print};
-use super::secure::TlsArgs;
 use crate::exit::{Ending, Exit};
+use crate::file_errors::FileErrors;
+use crate::output::{complain, print};
 use crate::progress::Progress;
 use crate::progress::screen::Screen;
-use crate::report::RunFiles;
 use crate::run::{Assembled, Signals, Start};
-use crate::scenario_file::{self, Asked, Loaded};
+use crate::scenario_file::Loaded;
 use crate::server::registry::Registry;
-use crate::session::{Asking, Cpus, Session, exit_of, keep, prepare};
-use crate::store::RESULTS;
+use crate::session::{Asking, Cpus, Session, keep, prepare};
+use crate::store::{self, Draft, RESULTS};
+use crate::tally::Tally;
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunArgs {
-    /// A scenario file, or a URL to observe; without it, every transport on this machine
+    /// A scenario file, or a URL to observe; default: compare every transport on this machine
     #[arg(value_name = "SCENARIO.toml | URL")]
     pub scenario: Option<String>,
-    /// Transport, or several: poll, long-poll, stream, sse, websocket
-    #[arg(short, long, value_name = "TRANSPORT", value_delimiter = ',')]
-    pub transport: Vec<String>,
-    /// Clients of each transport
-    #[arg(short, long, value_name = "N")]
-    pub connections: Option<String>,
-    /// Publications on each channel, such as 10/s
-    #[arg(short, long, value_name = "RATE")]
-    pub rate: Option<String>,
-    /// Length of the measure phase, such as 30s
-    #[arg(short, long, value_name = "DURATION")]
-    pub duration: Option<String>,
-    /// Payload with its stamp, such as 128B
-    #[arg(short, long, value_name = "BYTES")]
-    pub size: Option<String>,
-    /// Set any key of the scenario, such as load.ramp.rate=1000
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-    /// The seed of everything drawn
-    #[arg(long)]
-    pub seed: Option<String>,
-    /// Real browser clients beside the crowd, in a headless Chromium
-    #[arg(long, value_name = "N")]
-    pub browser: Option<String>,
-    /// Generator threads
-    #[arg(long)]
-    pub threads: Option<String>,
-    /// A connection in so many carries kernel receive stamps; 0: none
-    #[arg(long, value_name = "N")]
-    pub stamp_sample: Option<String>,
-    /// Take arrivals in batches of so long: about half the cost at low rates, read up to so much later
-    #[arg(long, value_name = "TIME")]
-    pub batch: Option<String>,
-    /// What tells the threads of arrivals: epoll, or io_uring
-    #[arg(long, value_name = "NAME")]
-    pub poller: Option<String>,
-    /// Generator processes that the threads are dealt to
-    #[arg(long, value_name = "N")]
-    pub agents: Option<String>,
-    /// Source addresses to rotate over, or ranges such as 127.0.0.2-127.0.0.9
-    #[arg(long = "source-ip", value_name = "IP", value_delimiter = ',')]
-    pub source_ips: Vec<String>,
-    /// Fresh starts
+    /// Flags that set keys of the scenario
+    #[command(flatten)]
+    pub asking: AskingArgs,
+    /// Number of usable fresh starts; at most twice as many are made
     #[arg(long, value_name = "N")]
     pub repeat: Option<String>,
-    /// The run's folder; must not exist. With --repeat the parent of one folder a start
+    /// Folder of the run; must not exist. With --repeat it holds one folder per start
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// What every command that measures has
+    /// Flags of every command that measures
     #[command(flatten)]
     pub measuring: MeasuringArgs,
-    /// How a target is met over TLS
-    #[command(flatten)]
-    pub tls: TlsArgs,
-    /// The crowd is a flood: its flags, keys and values (`pushmark flood`)
+    /// The flags, keys and values of `pushmark flood`
     #[arg(skip)]
     pub flood: Option<Vec<(&'static str, &'static str, String)>>,
 }
 
-/// Runs, prints the result, writes the report.
+/// Runs the scenario, prints the result and writes the report.
 ///
 /// # Errors
-/// Whatever ends before anything was measured, with its exit code.
+/// Fails if the run ends before anything was measured. The error has the exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
     let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let loaded = load(args, &registry)?;
     let starts = loaded.scenario.repeat.max(1);
     if let Some(output) = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok()) {
-        let text = format!("{} exists already; -o names a folder that pushmark makes", output.display());
+        let text = format!("-o {}: this path already exists; name a new folder", output.display());
         return Err(Ending::error(Exit::Usage, text));
     }
+    can_keep(args, starts)?;
     let server = match &loaded.server {
         Some(server) => Some(prepare(&registry, server, &loaded, |text| args.measuring.say(text))?),
         None => None,
     };
     let started = loaded.server.is_some() || loaded.scenario.target.process.is_some();
+    args.measuring.look_at_host();
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
     let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
@@ -110,17 +71,16 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Pass;
     let mut files: Vec<RunFiles> = Vec::new();
     let mut last_page = None;
-    for number in 1..=starts {
-        if signals.stopped().is_some() {
-            break;
-        }
-        let start = Start { number, of: starts };
+    let mut tally = Tally::new(starts);
+    while tally.wants_more() && signals.stopped().is_none() {
+        let number = tally.made() + 1;
+        let start = Start { number, of: starts.max(number) };
         let asking = Asking { start, server: server.clone(), case: None };
         let assembled = session.measure(&loaded, asking, &mut progress);
         let Assembled { run, windows, intervals, logs } = match assembled {
             Ok(assembled) => assembled,
             Err(error) if files.is_empty() => return Err(error),
-            // The starts before it were measured: they are shown.
+            // The earlier starts were measured and are shown.
             Err(error) => {
                 progress.finish();
                 complain(&format!("start {number} of {starts}: {error:#}"));
@@ -128,105 +88,60 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 break;
             }
         };
-        exit = exit.worst(exit_of(&run));
+        tally.take(&run);
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
         progress.finish();
         last_page = keep(&files, &intervals, &logs, &place);
         if last_page.is_none() {
-            // Printed or lost: nobody may take this for a kept run.
+            // The run was not kept, so the exit code must not report success.
             exit = exit.worst(Exit::Internal);
         }
     }
     progress.finish();
+    if let Some(said) = tally.words() {
+        complain(&said);
+    }
+    exit = files.iter().fold(exit, |exit, one| exit.worst(tally.exit_of(&one.run)));
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
     print_result(args, &files, last_page.as_deref())?;
     Ok(exit)
 }
 
+/// Checks that the run can be kept, before minutes of measuring are spent. A folder given with `-o` must
+/// be writable. Without `-o` there is a fallback folder.
+fn can_keep(args: &RunArgs, starts: u32) -> anyhow::Result<()> {
+    let place = place(args, starts, &format!("tried-{}", std::process::id()));
+    if args.output.is_some() {
+        return crate::output::can_keep(&place);
+    }
+    match Draft::try_out(&place) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            let spare = store::places(&place);
+            let instead = spare.get(1).and_then(|place| place.parent());
+            let instead = instead.map_or("nowhere".to_owned(), |folder| folder.display().to_string());
+            complain(&format!("{error:#}; the run will be kept in {instead}"));
+            Ok(())
+        }
+    }
+}
+
 fn load(args: &RunArgs, registry: &Registry) -> anyhow::Result<Loaded> {
-    let mut transports = Vec::new();
-    for name in &args.transport {
-        match Transport::parse(name) {
-            Some(transport) => transports.push(transport),
-            None => {
-                let nearest = pushmark_model::scenario::nearest(name, Transport::ALL.map(Transport::name));
-                let hint = nearest.map_or(String::new(), |n| format!("; did you mean {n}?"));
-                let text = format!(
-                    "-t {name}: no such transport; accepted: poll, long-poll, stream, sse, websocket{hint}"
-                );
-                return Err(Ending::error(Exit::Usage, text));
-            }
-        }
-    }
-    let mut overrides = Vec::new();
-    let mut flag = |flag: &str, key: &str, value: &Option<String>| {
-        if let Some(value) = value {
-            overrides.push(Override::flag(flag, key, value));
-        }
-    };
-    flag("-c", "load.connections", &args.connections);
-    flag("-r", "publisher.rate", &args.rate);
-    flag("-d", "load.duration", &args.duration);
-    flag("-s", "publisher.size", &args.size);
-    flag("--browser", "load.browsers", &args.browser);
-    flag("--seed", "seed", &args.seed);
-    flag("--threads", "threads", &args.threads);
-    flag("--stamp-sample", "stamp_sample", &args.stamp_sample);
-    flag("--batch", "batch", &args.batch);
-    flag("--poller", "poller", &args.poller);
-    flag("--agents", "agents", &args.agents);
-    flag("--repeat", "repeat", &args.repeat);
-    let list = |items: &mut dyn Iterator<Item = String>| {
-        let quoted: Vec<String> = items.map(|item| format!("{item:?}")).collect();
-        format!("[{}]", quoted.join(", "))
-    };
-    let is_url = args.scenario.as_deref().is_some_and(|s| s.contains("://"));
-    if !transports.is_empty() && !is_url {
-        let names = list(&mut transports.iter().map(|t| t.name().to_owned()));
-        overrides.push(Override::flag("-t", "transports", &names));
-    }
-    if !args.source_ips.is_empty() {
-        let mut addresses = Vec::new();
-        for text in &args.source_ips {
-            addresses.extend(source_range(text)?);
-        }
-        overrides.push(Override::flag("--source-ip", "load.source_ips", &list(&mut addresses.into_iter())));
-    }
-    overrides.extend(args.tls.overrides("target.tls"));
-    for text in &args.sets {
-        overrides.push(
-            Override::set(text)
-                .map_err(|error| usage(scenario_file::Report::new("command line", "", vec![*error])))?,
-        );
-    }
-    let asked = Asked::argument(args.scenario.as_deref(), &transports);
+    let mut more: Vec<Override> = Vec::new();
+    more.extend(args.repeat.as_ref().map(|value| Override::flag("--repeat", "repeat", value)));
+    let scenario = args.scenario.as_deref();
     if let Some(flood) = &args.flood {
-        overrides.extend(flood.iter().map(|(flag, key, value)| Override::flag(flag, key, value)));
-        let loaded = scenario_file::load(&asked, &overrides, registry).map_err(usage)?;
+        more.extend(flood.iter().map(|(flag, key, value)| Override::flag(flag, key, value)));
+        let loaded = args.asking.load(scenario, &more, registry)?;
         if loaded.scenario.flood.is_some() {
             return Ok(loaded);
         }
-        // A scenario without a flood gets the usual one.
+        // A scenario without a flood gets the default one.
         let rate = pushmark_model::scenario::Flood::default().rate.to_string();
-        overrides.push(Override::flag("flood", "flood.rate", &rate));
+        more.push(Override::flag("flood", "flood.rate", &rate));
     }
-    scenario_file::load(&asked, &overrides, registry).map_err(usage)
-}
-
-/// `127.0.0.2` or `127.0.0.2-127.0.0.9`.
-fn source_range(text: &str) -> anyhow::Result<Vec<String>> {
-    let wrong = || {
-        let text = format!("--source-ip {text}: expected an address or a range such as 127.0.0.2-127.0.0.9");
-        Ending::error(Exit::Usage, text)
-    };
-    let Some((low, high)) = text.split_once('-') else { return Ok(vec![text.to_owned()]) };
-    let bits = |t: &str| t.trim().parse::<std::net::Ipv4Addr>().map(u32::from).map_err(|_| wrong());
-    let (low, high) = (bits(low)?, bits(high)?);
-    if low > high || high - low >= 65_536 {
-        return Err(wrong());
-    }
-    Ok((low..=high).map(|n| std::net::Ipv4Addr::from(n).to_string()).collect())
+    args.asking.load(scenario, &more, registry)
 }
 
 fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
@@ -242,12 +157,12 @@ fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyho
     print(&text).context("the result could not be printed; it is kept on disk")
 }
 
-pub(super) fn usage(report: scenario_file::Report) -> anyhow::Error {
+pub(super) fn usage(report: FileErrors) -> anyhow::Error {
     Ending::error(Exit::Usage, shown_report(&report))
 }
 
-/// The mistakes with the lines at fault, as wide and colourful as stderr allows.
-fn shown_report(report: &scenario_file::Report) -> String {
+/// Formats the mistakes with the lines that contain them, in the width and colours of stderr.
+fn shown_report(report: &FileErrors) -> String {
     let screen = Screen::of_stderr();
     report.render(screen.colours, screen.columns.unwrap_or(80)).trim_end().to_owned()
 }

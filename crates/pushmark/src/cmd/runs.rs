@@ -1,4 +1,4 @@
-//! `pushmark runs list|show|query|schema|export|rm`: the runs kept in a folder of results.
+//! `pushmark runs list|show|query|schema|export|rm`: works on the runs kept in a folder of results.
 
 mod export;
 
@@ -7,71 +7,71 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
+use pushmark_report::{self as report, RunFiles};
 
-use super::output::{Format, print};
 use super::report::style;
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, print};
 use crate::progress::screen::Screen;
-use crate::report::{self, RunFiles};
 use crate::store::{self, Index, RESULTS};
 
-/// What is asked of the kept runs.
+/// Flags of `runs`.
 #[derive(Args, Clone, Debug)]
 pub struct RunsArgs {
-    /// Folder of results.
+    /// Folder of results
     #[arg(short = 'o', long = "results", default_value = RESULTS, value_name = "DIR", global = true)]
     pub results: PathBuf,
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: Action,
 }
 
-/// What can be done with kept runs.
+/// The actions on kept runs.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Action {
-    /// Lists them, oldest first.
+    /// List the runs, oldest first
     List {
-        /// Form of the result.
+        /// Format of the result on stdout
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Shows one: by id, its begin, its last four characters, or the scenario's name.
+    /// Show one run, named by its id, the beginning or last four characters of its id, or its scenario
     Show {
-        /// The run; of several with a name the newest.
+        /// The run; if several match, the newest
         run: String,
-        /// Form of the result.
+        /// Format of the result on stdout
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Runs one SELECT over the tables and views that `runs schema` prints.
+    /// Run one SELECT over the tables and views that `runs schema` prints
     Query {
-        /// The statement.
+        /// The SQL statement
         sql: String,
-        /// Form of the result.
+        /// Format of the result on stdout
         #[arg(long, value_enum, default_value_t)]
         format: TableFormat,
     },
-    /// Prints the tables and views that a query can name, with what their columns mean.
+    /// Print the tables and views of `runs query`, with the meaning of their columns
     Schema,
-    /// Writes what was measured for other tools: every metric as CSV, or samples as JMeter keeps them.
+    /// Export runs for other tools: every metric as CSV, or samples as a JMeter result file
     Export(export::ExportArgs),
-    /// Removes runs with their folders.
+    /// Remove runs with their folders
     Rm {
-        /// The runs, each by its id, its begin, or its last four characters.
+        /// The runs, each named by its id, or the beginning or last four characters of its id
         #[arg(required = true)]
         runs: Vec<String>,
     },
 }
 
-/// The form of a table.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// For a person.
+    /// Text for a person
     #[default]
     Text,
-    /// A list of objects.
+    /// A JSON list of objects
     Json,
-    /// With a header.
+    /// CSV with a header
     Csv,
 }
 
@@ -89,12 +89,12 @@ pub fn run(args: &RunsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Pass)
 }
 
-/// The folder of results, where there is one.
+/// Returns the folder of results if it exists.
 fn kept(results: &Path) -> anyhow::Result<&Path> {
     if results.is_dir() {
         return Ok(results);
     }
-    let message = format!("{} does not exist: no run is kept there", results.display());
+    let message = format!("{} does not exist; name a folder of results with -o", results.display());
     Err(Ending::error(Exit::Usage, message))
 }
 
@@ -135,7 +135,7 @@ fn query(results: &Path, sql: &str, format: TableFormat) -> anyhow::Result<Strin
     })
 }
 
-/// Removes all or, if one of the keys is unclear, none.
+/// Removes all named runs. If a key is unknown or ambiguous, removes none.
 fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
     let mut index = Index::open(results)?;
     index.follow()?;
@@ -147,7 +147,7 @@ fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
             1 => doomed.append(&mut found),
             several => {
                 let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
-                let message = format!("{key} names {several} runs; name one of\n  {}", ids.join("\n  "));
+                let message = format!("{key} matches {several} runs; name one of\n  {}", ids.join("\n  "));
                 return Err(Ending::error(Exit::Usage, message));
             }
         }
@@ -156,7 +156,7 @@ fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
     doomed.dedup();
     let mut text = String::new();
     for (id, folder) in doomed {
-        // Out of sight in one step: an interrupted removal leaves no half of a run.
+        // The rename hides the run in one step, so an interrupted removal leaves no partial run.
         let hidden = folder.with_file_name(format!(".{id}.removed.partial"));
         fs::rename(&folder, &hidden).with_context(|| format!("cannot remove {}", folder.display()))?;
         fs::remove_dir_all(&hidden).with_context(|| format!("cannot remove {}", hidden.display()))?;
@@ -167,7 +167,7 @@ fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
 }
 
 fn unknown(results: &Path, key: &str) -> anyhow::Error {
-    let message = format!("no run in {} is called {key}; pushmark runs list shows them", results.display());
+    let message = format!("{} has no run {key}; list them with pushmark runs list", results.display());
     Ending::error(Exit::Usage, message)
 }
 
@@ -219,7 +219,7 @@ mod tests {
         let keys = |keys: &[&str]| keys.iter().map(|k| k.to_string()).collect::<Vec<_>>();
         assert!(remove(results.path(), &keys(&["k3f9", "nope"])).is_err());
         let error = remove(results.path(), &keys(&["fan-out"])).unwrap_err();
-        assert!(error.to_string().starts_with("fan-out names 2 runs"), "{error}");
+        assert!(error.to_string().starts_with("fan-out matches 2 runs"), "{error}");
         assert_eq!(store::find_runs(results.path()).len(), 2);
         let text = remove(results.path(), &keys(&["k3f9", "20261121T200412Z-fan-out-k3f9"])).unwrap();
         assert_eq!(text.lines().count(), 1);

@@ -4,6 +4,6 @@ use crate::exit::Exit;
 
 /// Prints the schema.
 pub fn run() -> anyhow::Result<Exit> {
-    super::output::print(&format!("{:#}\n", pushmark_model::scenario::schema()))?;
+    crate::output::print(&format!("{:#}\n", pushmark_model::scenario::schema()))?;
     Ok(Exit::Pass)
 }

@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use pushmark_model::scenario::Override;
 
-/// How `https` and `wss` targets are met.
+/// TLS flags for `https` and `wss` targets.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TlsArgs {
-    /// Over TLS, believe any certificate of the target
+    /// Accept any TLS certificate of the target without a check
     #[arg(long, conflicts_with = "ca")]
     pub insecure: bool,
-    /// Over TLS, believe the authorities of this PEM file instead of this machine's
+    /// Trust the certificate authorities of this PEM file instead of those of this machine
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
-    /// Over TLS, the clients' certificate, a PEM file
+    /// PEM file of the TLS client certificate
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
-    /// Its private key, a PEM file
+    /// PEM file of the private key of --cert
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
 }
 
 impl TlsArgs {
-    /// The keys that they stand for, below `table`: `target.tls`, or a suite's.
+    /// Returns the scenario keys of these flags, below `table`: `target.tls`, or that of a suite.
     pub fn overrides(&self, table: &str) -> Vec<Override> {
         let insecure =
             self.insecure.then(|| Override::flag("--insecure", &format!("{table}.insecure"), "true"));
@@ -36,7 +36,7 @@ impl TlsArgs {
     }
 }
 
-/// A flag's path is relative to where the command is typed, a scenario's to the scenario.
+/// Makes a path absolute. A path in a flag is relative to the working folder, in a scenario to its file.
 fn from_here(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! `pushmark servers list|build|start|clean`: the reference servers of `servers.toml`.
+//! `pushmark servers list|build|start|clean`: works on the reference servers of `servers.toml`.
 
 mod list;
 
@@ -9,58 +9,58 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use super::output::{Format, note, print};
 use super::run::usage;
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, note, print};
 use crate::server::build;
 use crate::server::port::free_port;
 use crate::server::registry::{Filling, Registry, Server};
 
-/// What is asked of the reference servers.
+/// Flags of `servers`.
 #[derive(Args, Clone, Debug)]
 pub struct ServersArgs {
-    /// Folder of servers.toml
+    /// Folder that holds servers.toml
     #[arg(long, value_name = "DIR", global = true)]
     pub servers: Option<PathBuf>,
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: Action,
 }
 
-/// What can be done with servers.
+/// The actions on servers.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Action {
-    /// List them: what each speaks, and what it lacks to run here
+    /// List the servers, with their transports and what is missing to run them here
     List {
-        /// What stdout is
+        /// Format of the result on stdout
         #[arg(long, value_enum, default_value_t)]
         format: Format,
-        /// Ask each that can run for its version
+        /// Show the version of each server that can run here
         #[arg(long)]
         versions: bool,
     },
-    /// Build servers; what is built already and has not changed is left alone
+    /// Build servers; an unchanged server is not built again
     Build {
-        /// Their names; none: all that can be built here
+        /// Names of the servers; default: all that can be built here
         names: Vec<String>,
     },
-    /// Start one in the foreground, until Ctrl-C
+    /// Start one server in the foreground, until Ctrl-C
     Start {
-        /// Its name
+        /// Name of the server
         name: String,
-        /// The port; without it a free one
+        /// Port to listen on; default: a free one
         #[arg(short, long)]
         port: Option<u16>,
-        /// A flag of its row, such as heap=1g
+        /// Set a flag of the server, such as heap=1g
         #[arg(long = "flag", value_name = "NAME=VALUE")]
         flags: Vec<String>,
-        /// More arguments for its command
+        /// Additional arguments for the server's command
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Remove what was built
+    /// Remove the built files of servers
     Clean {
-        /// Their names; none: all
+        /// Names of the servers; default: all
         names: Vec<String>,
     },
 }
@@ -68,7 +68,7 @@ pub enum Action {
 /// Runs the command.
 ///
 /// # Errors
-/// A name that is none (2), a command that fails (3), something missing on this machine (4).
+/// Fails if a name is unknown (2), a command fails (3), or this machine lacks something (4).
 pub fn run(args: &ServersArgs) -> anyhow::Result<Exit> {
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
     match &args.action {
@@ -80,7 +80,7 @@ pub fn run(args: &ServersArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Pass)
 }
 
-/// Builds those named, or all that this machine can build.
+/// Builds the named servers, or all that this machine can build.
 fn build_all(registry: &Registry, names: &[String]) -> anyhow::Result<Exit> {
     let mut exit = Exit::Pass;
     for server in chosen(registry, names, |server| &server.build)? {
@@ -88,16 +88,16 @@ fn build_all(registry: &Registry, names: &[String]) -> anyhow::Result<Exit> {
             note(&format!("{}: nothing to build", server.name));
             continue;
         }
-        // Asked for all, what cannot be had here is passed over; one that fails stops no other.
+        // Without names, servers that lack something here are skipped, and a failed build stops no other.
         if let (true, Some(missing)) = (names.is_empty(), build::missing(registry, server)) {
-            note(&format!("{}: passed over: {}", server.name, missing.replace('\n', "; ")));
+            note(&format!("{}: skipped: {}", server.name, missing.replace('\n', "; ")));
             continue;
         }
         match build::ensure(registry, server, &mut note) {
             Ok(true) => {}
-            Ok(false) => note(&format!("{}: built already", server.name)),
+            Ok(false) => note(&format!("{}: already built", server.name)),
             Err(error) => {
-                super::output::complain(&format!("{error:#}"));
+                crate::output::complain(&format!("{error:#}"));
                 exit = exit.worst(Ending::exit_of(&error));
             }
         }
@@ -116,7 +116,7 @@ fn clean_all(registry: &Registry, names: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The servers named, or all that have a command of this sort, one of several that share it.
+/// Returns the named servers, or all that have a command of this kind, one of those that share it.
 fn chosen<'r>(
     registry: &'r Registry,
     names: &[String],
@@ -134,7 +134,7 @@ fn chosen<'r>(
     Ok(chosen)
 }
 
-/// Becomes the server: signals and output are its own. Returns only where it cannot start.
+/// Replaces this process with the server, which then receives the signals. Returns only if that fails.
 fn start(
     registry: &Registry,
     name: &str,
@@ -147,9 +147,9 @@ fn start(
     build::ensure(registry, server, &mut note)?;
     let port = match port {
         Some(port) => port,
-        None => free_port().context("a port for the server")?,
+        None => free_port().context("cannot find a free port for the server")?,
     };
-    let own = std::env::current_exe().context("the path of this program")?;
+    let own = std::env::current_exe().context("cannot find the path of this program")?;
     let log = match server.run.iter().chain(&registry.jvm().arguments).any(|word| word.contains("{log}")) {
         true => build::foreground_logs(registry, server)?,
         false => PathBuf::new(),
@@ -158,7 +158,7 @@ fn start(
     let words = registry.command(server, &server.run, &filling)?;
     let mut command = build::in_folder(registry, server, &words)?;
     let endpoints = registry.endpoints(server);
-    note(&format!("{name} on port {port}; Ctrl-C ends it"));
+    note(&format!("{name} on port {port}; stop it with Ctrl-C"));
     for transport in endpoints.subscribe.transports() {
         let url = endpoints.subscribe.of(transport).map_or("", |template| &template.url);
         note(&format!("  {:16}  {}", transport.name(), with_port(url, port)));
@@ -166,13 +166,13 @@ fn start(
     if let Some(publish) = &endpoints.publish {
         note(&format!("  {:16}  {} {}", "publish", publish.method, with_port(&publish.url, port)));
     }
-    // Its own limit, not a shell's habit of 1,024, decides how many it can hold.
+    // Without this, the usual soft limit of 1,024 open files would limit the connections of the server.
     let _ = pushmark_net::limits::raise_open_files();
     let error = command.args(extra).exec();
-    Err(Ending::error(Exit::Unreachable, format!("{name}: {} does not start: {error}", words.join(" "))))
+    Err(Ending::error(Exit::Unreachable, format!("{name}: cannot start {}: {error}", words.join(" "))))
 }
 
-/// `heap=1g`, one of the row's.
+/// Parses `heap=1g`, a flag of the server's row.
 pub(super) fn flags_of(
     registry: &Registry,
     server: &Server,
@@ -192,7 +192,7 @@ pub(super) fn flags_of(
     Ok(flags)
 }
 
-/// The port filled in; what only a run knows stays as it is written.
+/// Fills in the port. Other placeholders stay, because only a run has their values.
 fn with_port(url: &str, port: u16) -> String {
     url.replace("{port}", &port.to_string())
 }
@@ -201,7 +201,7 @@ fn find<'r>(registry: &'r Registry, name: &str) -> anyhow::Result<&'r Server> {
     registry.find(name).ok_or_else(|| told(&registry.unknown("name", name)))
 }
 
-/// An error of the command line, on one line.
+/// Makes a usage error with the advice on one line.
 fn told(error: &pushmark_model::scenario::ScenarioError) -> anyhow::Error {
     let advice: Vec<String> = std::iter::once(error.label()).chain(error.advice()).collect();
     Ending::error(Exit::Usage, format!("{error}: {}", advice.join("; ")))

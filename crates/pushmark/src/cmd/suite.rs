@@ -1,4 +1,4 @@
-//! `pushmark suite`: a matrix of scenarios, unattended.
+//! `pushmark suite`: runs a matrix of scenarios.
 
 use std::path::PathBuf;
 
@@ -8,57 +8,57 @@ use pushmark_model::scenario::{Override, nearest};
 use pushmark_model::suite::Scale;
 
 use super::measuring::MeasuringArgs;
-use super::output::{Format, print};
 use super::report::shown_suite;
 use super::run::usage;
 use super::secure::TlsArgs;
 use crate::exit::{Ending, Exit};
+use crate::output::{Format, print};
 use crate::progress::screen::Screen;
 use crate::server::registry::Registry;
-use crate::suite::{self, AskedSuite, Glob, Loaded, Wishes};
+use crate::suite::{self, AskedSuite, Glob, Loaded, SuiteSettings};
 
 /// Flags of `suite`.
 #[derive(Args, Clone, Debug)]
 pub struct SuiteArgs {
-    /// A suite file; without it, a tour of five minutes
+    /// A suite file; default: a five-minute tour
     #[arg(value_name = "SUITE.toml")]
     pub suite: Option<PathBuf>,
-    /// The suite's folder; must not exist, unless it is resumed
+    /// Folder of the suite; must not exist, unless --resume is given
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Go on where the suite of this folder ended; begins it where there is none
+    /// Continue the suite in this folder, or begin it if the folder is new
     #[arg(long, requires = "output")]
     pub resume: bool,
-    /// Cases whose id matches, such as 'node-*-1000'; several: any of them
+    /// Run only the cases whose id matches, such as 'node-*-1000'; repeatable
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
-    /// Shrink crowds and the number of cycles to this share; never intervals, holds, rates, time-outs
+    /// Reduce crowds and the number of cycles to this share; intervals, holds, rates and timeouts stay
     #[arg(long, value_name = "F")]
     pub scale: Option<String>,
-    /// Shrink the number of cycles alone to this share
+    /// Reduce only the number of cycles to this share
     #[arg(long, value_name = "F")]
     pub scale_time: Option<String>,
-    /// Fresh starts of each case
+    /// Number of fresh starts of each case
     #[arg(long, value_name = "N")]
     pub repeat: Option<String>,
-    /// The seed of the order and of everything drawn
+    /// Seed of the order and of all random choices
     #[arg(long)]
     pub seed: Option<String>,
-    /// List the cases with their time and what this machine refuses; start nothing
+    /// List the cases, their times and what this machine refuses, without running them
     #[arg(long)]
     pub dry_run: bool,
-    /// What every command that measures has
+    /// Flags of every command that measures
     #[command(flatten)]
     pub measuring: MeasuringArgs,
-    /// How a target is met over TLS
+    /// TLS flags
     #[command(flatten)]
     pub tls: TlsArgs,
 }
 
-/// Reads the suite; runs it, or says what it would run.
+/// Reads the suite, and runs it or lists its cases.
 ///
 /// # Errors
-/// Whatever ends before anything was measured, with its exit code.
+/// Fails if the suite ends before anything was measured. The error has the exit code.
 pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
     let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
@@ -83,7 +83,7 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     Ok(done.exit)
 }
 
-/// What would be run.
+/// Prints the cases that would run.
 fn plan(args: &SuiteArgs, loaded: &Loaded, chosen: &[bool]) -> anyhow::Result<Exit> {
     let text = match args.measuring.format {
         Format::Text => suite::plan_text(loaded, chosen, &Screen::of_stdout()),
@@ -98,7 +98,7 @@ fn plan(args: &SuiteArgs, loaded: &Loaded, chosen: &[bool]) -> anyhow::Result<Ex
     Ok(Exit::Pass)
 }
 
-fn wishes(args: &SuiteArgs) -> anyhow::Result<Wishes> {
+fn wishes(args: &SuiteArgs) -> anyhow::Result<SuiteSettings> {
     let mut overrides = Vec::new();
     for (flag, key, value) in [("--seed", "seed", &args.seed), ("--repeat", "repeat", &args.repeat)] {
         overrides.extend(value.as_ref().map(|value| Override::flag(flag, key, value)));
@@ -112,20 +112,19 @@ fn wishes(args: &SuiteArgs) -> anyhow::Result<Wishes> {
         }),
     };
     let scale = Scale { all: share("--scale", &args.scale)?, time: share("--scale-time", &args.scale_time)? };
-    Ok(Wishes { overrides, scale })
+    Ok(SuiteSettings { overrides, scale })
 }
 
-/// Which cases `--only` asks for; without it all.
+/// Returns the cases that `--only` selects, or all cases without it.
 fn chosen(only: &[String], loaded: &Loaded) -> anyhow::Result<Vec<bool>> {
     let ids: Vec<&str> = loaded.suite.cases.iter().map(|case| case.id.as_str()).collect();
     let globs: Vec<Glob<'_>> = only.iter().map(|text| Glob::new(text)).collect();
     for glob in &globs {
         if !ids.iter().any(|id| glob.matches(id)) {
             let near = nearest(glob.text(), ids.iter().copied());
-            let hint =
-                near.map_or(format!("they are called like {}", ids[0]), |id| format!("did you mean {id}?"));
+            let hint = near.map_or(format!("an example is {}", ids[0]), |id| format!("did you mean {id}?"));
             let text = format!(
-                "--only {}: none of the {} cases of {} matches; {hint} (* stands for anything, ? for one character)",
+                "--only {}: none of the {} cases of {} matches; {hint} (* matches any text, ? one character)",
                 glob.text(),
                 ids.len(),
                 loaded.suite.name

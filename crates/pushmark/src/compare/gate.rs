@@ -1,4 +1,4 @@
-//! `--fail-if 'delivery.p99 worse 5%'`: a difference that must not be, for programs.
+//! `--fail-if 'delivery.p99 worse 5%'`: the limit of a difference, for scripts.
 
 use pushmark_model::compare::{Effect, Gate, Passed, SideName};
 use pushmark_model::metrics::{Better, Metric};
@@ -22,7 +22,7 @@ impl FailIf {
     /// Reads `METRIC worse SHARE`.
     ///
     /// # Errors
-    /// What cannot be read, or has no good direction; exit 2.
+    /// Fails with exit 2 if the text is not valid, or the metric has no better direction.
     pub fn parse(text: &str) -> anyhow::Result<FailIf> {
         let wrong = |what: String| Ending::error(Exit::Usage, format!("--fail-if {text:?}: {what}"));
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -38,8 +38,8 @@ impl FailIf {
         Ok(FailIf { metric, share, text: words.join(" ") })
     }
 
-    /// Its outcome on an arm. A metric that B lacks fails, as it does a threshold; one that A lacks,
-    /// or figures that nobody believes, decide nothing.
+    /// Its outcome on an arm. A metric that B lacks fails, like a threshold. A metric that A lacks, or
+    /// unusable figures, decide nothing.
     pub(super) fn on(&self, key: &Key, a: &Arms, b: &Arms) -> Gate {
         let (outcome, why) = match effect::of(&self.metric, a, b) {
             Err(absent) if absent.side == SideName::B && !absent.unbelieved => (Passed::Fail, absent.why),
@@ -51,13 +51,16 @@ impl FailIf {
                 );
                 (Passed::Inconclusive, why)
             }
+            Ok(effect) if effect.a.n.min(effect.b.n) >= INTERVAL_FROM && !has_interval(&effect) => {
+                (Passed::Inconclusive, "the blocks are too few for an interval".to_owned())
+            }
             Ok(effect) => self.judge(&effect),
         };
         let (case, transport) = (key.case.clone(), key.transport);
         Gate { expression: self.text.clone(), case, transport, outcome, why }
     }
 
-    /// Worse is: the interval's near end lies beyond the share, on the bad side.
+    /// "Worse" means that the near end of the interval is beyond the share, on the bad side.
     fn judge(&self, effect: &Effect) -> (Passed, String) {
         let by = |share: f64| format!("{:.1} %", share * 100.0);
         // How much worse, as a share of A: the least and the most that the interval allows.
@@ -66,7 +69,7 @@ impl FailIf {
             None => {
                 let appeared = effect.p.is_some_and(|p| p < ALPHA);
                 let outcome = if appeared { Passed::Fail } else { Passed::Inconclusive };
-                return (outcome, "A has none of it, and B has".to_owned());
+                return (outcome, "it is zero in A and not zero in B".to_owned());
             }
         };
         let allows = format!("the interval allows {} to {} worse", by(least), by(most));
@@ -79,7 +82,7 @@ impl FailIf {
         }
     }
 
-    /// `None`: a share of nothing.
+    /// `None` if the base of the share is 0.
     fn worse_by(&self, effect: &Effect) -> Option<(f64, f64)> {
         let low_is_good = self.metric.better() == Better::Lower;
         let (low, high) = match (effect.ratio, effect.difference) {
@@ -89,7 +92,7 @@ impl FailIf {
                 let whole = effect.a.mean.abs();
                 match whole > 0.0 {
                     true => (low / whole, high / whole),
-                    // More of what is good, or nothing on either side.
+                    // More of a good thing, or 0 on both sides.
                     false if !low_is_good || (low == 0.0 && high == 0.0) => (0.0, 0.0),
                     false => return None,
                 }
@@ -99,10 +102,14 @@ impl FailIf {
     }
 }
 
+fn has_interval(effect: &Effect) -> bool {
+    effect.ratio.or(effect.difference).is_some_and(|size| size.interval.is_some())
+}
+
 /// The metric of this name.
 ///
 /// # Errors
-/// The nearest name, in words.
+/// Fails with a message that has the nearest name.
 pub fn find(name: &str) -> Result<Metric, String> {
     Metric::find(name).ok_or_else(|| {
         let all = pushmark_model::metrics::all();

@@ -1,19 +1,20 @@
-//! One side of a comparison: its runs, sorted into arms. A run that is a cell of a suite belongs to
-//! that cell; all others are starts of one scenario, and a side that mixes several is refused.
+//! One side of a comparison: its runs, sorted into arms. A run of a suite belongs to its cell. All other runs
+//! must be starts of one scenario: a side that mixes scenarios is refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use pushmark_model::calibration::NoiseFloor;
 use pushmark_model::compare::{self, Doubt, SideName};
-use pushmark_model::run::{Arm, Run, VerdictState};
+use pushmark_model::run::{Arm, Reason, Run, Sitting, Verdict, VerdictState};
 use pushmark_model::transport::Transport;
 
 use super::settings;
 use crate::exit::{Ending, Exit};
 use crate::store::{self, Index};
 
-/// What arms of two sides are matched by.
+/// The key by which arms of two sides are matched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The cell of the suite; absent outside one.
@@ -56,51 +57,84 @@ pub struct Start {
     pub run: String,
     /// Its figures.
     pub arm: Arm,
-    /// The worst reason for doubt; empty without any.
-    pub reason: String,
+    /// The verdict of its run.
+    pub verdict: Verdict,
+    /// Its place in a sitting; absent outside one.
+    pub sitting: Option<Sitting>,
+    /// The least that its generator can measure, if it was calibrated.
+    pub floor: Option<NoiseFloor>,
 }
 
 impl Start {
-    /// Figures that are not the server's, or of half a window, are not compared.
-    pub fn is_used(&self) -> bool {
-        self.arm.verdict < VerdictState::Incomplete
+    /// Figures that do not describe the server, or cover only part of a window, are not compared. A doubt
+    /// about some figures does not affect the others.
+    pub fn is_used_for(&self, metric: &str) -> bool {
+        is_believed(&self.verdict, &self.arm, metric)
     }
 
-    /// The backlog grew: its percentiles depend on when it was stopped.
+    /// Whether the backlog grew: then its percentiles depend on the length of the run.
     pub fn is_unstable(&self) -> bool {
         self.arm.delivery.as_ref().is_some_and(|delivery| delivery.unstable)
     }
 
-    /// What a reader must know of it; `None` if nothing.
+    /// The reasons that concern it, worst first, its own before the run's.
+    fn reasons(&self) -> Vec<&Reason> {
+        let mut reasons: Vec<&Reason> = of_arm(&self.verdict, &self.arm).collect();
+        reasons.sort_by_key(|reason| (std::cmp::Reverse(reason.state), reason.arm.is_none()));
+        reasons
+    }
+
+    /// The doubt that a reader must know; `None` if there is none.
     pub(super) fn doubt(&self, side: SideName) -> Option<Doubt> {
         let (state, unstable) = (self.arm.verdict, self.is_unstable());
+        let reasons = self.reasons();
+        let seen = reasons.first().map(|reason| reason.seen.clone()).or_else(|| self.arm.error.clone());
+        let refused: Vec<&&Reason> = reasons.iter().filter(|r| r.state >= VerdictState::Incomplete).collect();
+        let of_some = !refused.is_empty() && refused.iter().all(|reason| !reason.concerns.is_empty());
+        let without: BTreeSet<&String> = match of_some {
+            true => refused.iter().flat_map(|reason| &reason.concerns).collect(),
+            false => BTreeSet::new(),
+        };
         (state != VerdictState::Valid || unstable).then(|| Doubt {
             side,
             run: self.run.clone(),
             transport: self.arm.transport,
             state,
             unstable,
-            used: self.is_used(),
-            reason: match unstable {
-                true if self.reason.is_empty() => "the backlog grew through the window".to_owned(),
-                _ => self.reason.clone(),
+            used: state < VerdictState::Incomplete || of_some,
+            without: without.into_iter().cloned().collect(),
+            reason: match unstable && reasons.is_empty() {
+                true => "the backlog grew through the window".to_owned(),
+                false => seen.unwrap_or_default(),
             },
         })
     }
 }
 
+fn of_arm<'a>(verdict: &'a Verdict, arm: &'a Arm) -> impl Iterator<Item = &'a Reason> {
+    verdict.reasons.iter().filter(|reason| reason.arm.is_none_or(|of| of == arm.transport))
+}
+
+/// Whether a figure of an arm is usable by the verdict of its run.
+pub(crate) fn is_believed(verdict: &Verdict, arm: &Arm, metric: &str) -> bool {
+    let told = of_arm(verdict, arm).map(|reason| reason.state).max().unwrap_or(VerdictState::Valid);
+    // A verdict without reasons applies to all figures.
+    let state = if told < arm.verdict { arm.verdict } else { verdict.of_metric(arm.transport, metric) };
+    state < VerdictState::Incomplete
+}
+
 impl Arms {
-    /// The starts whose figures are compared.
-    pub fn used(&self) -> impl Iterator<Item = &Start> {
-        self.starts.iter().filter(|start| start.is_used())
+    /// Returns the starts in which a figure is usable.
+    pub fn used<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Start> {
+        self.starts.iter().filter(move |start| start.is_used_for(metric))
     }
 }
 
 impl Set {
-    /// From runs that are here already.
+    /// Makes a set from loaded runs.
     ///
     /// # Errors
-    /// Runs of different scenarios, which are no starts of one thing.
+    /// Fails if the runs are of different scenarios: they are not starts of the same thing.
     pub fn new(given: &str, runs: Vec<Run>) -> anyhow::Result<Set> {
         let mut arms: BTreeMap<Key, Arms> = BTreeMap::new();
         let mut first: BTreeMap<Option<String>, &Run> = BTreeMap::new();
@@ -113,18 +147,23 @@ impl Set {
             }
             for arm in &run.arms {
                 let key = Key { case: case.clone(), transport: arm.transport };
-                let reason = reason(run, arm);
-                let start = Start { run: run.id.clone(), arm: arm.clone(), reason };
+                let start = Start {
+                    run: run.id.clone(),
+                    arm: arm.clone(),
+                    verdict: run.verdict.clone(),
+                    sitting: run.sitting.clone(),
+                    floor: run.calibration.as_ref().map(|calibration| calibration.floor.clone()),
+                };
                 arms.entry(key).or_default().starts.push(start);
             }
         }
         Ok(Set { given: given.to_owned(), runs, arms })
     }
 
-    /// A run's folder, a folder that holds some, or what the index of `results` knows.
+    /// Loads a run's folder, a folder of runs, or runs by the index of `results`.
     ///
     /// # Errors
-    /// Nothing there, or something that cannot be read; all exit 2.
+    /// Fails with exit 2 if nothing is found or something cannot be read.
     pub fn load(given: &str, results: &Path) -> anyhow::Result<Set> {
         let mut runs = Vec::new();
         for folder in folders(given, results)? {
@@ -146,14 +185,14 @@ fn folders(given: &str, results: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.exists() {
         let found = if path.is_dir() { store::find_runs(path) } else { vec![path.to_owned()] };
         if found.is_empty() {
-            let text = format!("{given}: no run here (a run is a folder with a run.json)");
+            let text = format!("{given}: contains no run (a run is a folder with a run.json)");
             return Err(Ending::error(Exit::Usage, text));
         }
         return Ok(found);
     }
     let unknown = || {
         let text = format!(
-            "{given}: no such folder, and no run of {} is called so; pushmark runs list shows them",
+            "{given}: neither a folder nor a run in {}; pushmark runs list shows them",
             results.display()
         );
         Ending::error(Exit::Usage, text)
@@ -186,13 +225,4 @@ fn mixes(given: &str, mixed: &[settings::Values]) -> String {
          name the folder of one of them",
         lines.join("\n  ")
     )
-}
-
-/// The worst doubt about an arm: its own before the run's.
-fn reason(run: &Run, arm: &Arm) -> String {
-    let mut reasons: Vec<_> =
-        run.verdict.reasons.iter().filter(|r| r.arm.is_none_or(|of| of == arm.transport)).collect();
-    reasons.sort_by_key(|r| (std::cmp::Reverse(r.state), r.arm.is_none()));
-    let seen = reasons.first().map(|r| r.seen.clone());
-    seen.or_else(|| arm.error.clone()).unwrap_or_default()
 }

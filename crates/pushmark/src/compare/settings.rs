@@ -1,5 +1,5 @@
-//! What is not the same on both sides beside the thing compared: keys of the scenario, the machine,
-//! the versions. What must differ from run to run (seed, time, names) is left out.
+//! Differences between the sides other than the compared one: keys of the scenario, the machine, the
+//! versions. Values that must differ from run to run (seed, time, names) are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::Set;
 
-/// Keys of a scenario that say nothing of what was measured.
+/// Keys of a scenario that do not affect the measurement.
 const WORDS: [&str; 6] = ["name", "analysis", "seed", "repeat", "thresholds", "transports"];
 
-/// What every start has of its own, and of a server what follows from its name, which the scenario has.
+/// Settings that differ with every start, and those of a server that follow from its name, which the scenario
+/// has.
 const FOLLOWS: [&str; 8] = [
     "settings.cooldown_s",
     "settings.cooldown_busy",
@@ -24,7 +25,7 @@ const FOLLOWS: [&str; 8] = [
     "server.checked",
 ];
 
-/// Written where a side has no value.
+/// Written if a side has no value.
 const NONE: &str = "–";
 
 /// A key and the values it has.
@@ -46,7 +47,7 @@ pub(super) fn of_scenario(runs: &[&Run]) -> Vec<Values> {
         .collect()
 }
 
-/// What differs between two sides: cell by cell where both have cells, each line once.
+/// Returns the differences between two sides: cell by cell if both have cells, each line once.
 pub(super) fn differing(a: &Set, b: &Set) -> Vec<Setting> {
     let mut found: BTreeSet<Setting> = BTreeSet::new();
     let case = |run: &Run| run.case.as_ref().map(|case| case.id.clone());

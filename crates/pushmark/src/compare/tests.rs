@@ -1,8 +1,9 @@
-//! Comparisons of invented starts: nothing is seen where there is nothing, a planted shift is, and
-//! what is said is what a reader may conclude.
+//! Comparisons of invented starts: no difference is found without one, a planted shift is found, and the text
+//! says what a reader may conclude.
 
 use std::sync::LazyLock;
 
+use pushmark_chart::terminal::Style;
 use pushmark_model::compare::Passed;
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::run::{AgeOfInformation, CaseRef, Connect, Delivery, Reason, Run, VerdictState};
@@ -10,8 +11,11 @@ use pushmark_model::transport::Transport;
 
 use super::*;
 use crate::exit::{Ending, Exit};
-use crate::report::Style;
 use crate::store::testing;
+
+mod drift;
+mod level;
+mod loss;
 
 const PLAIN: Style<'static> = Style { color: false, utf8: true, report_path: None };
 
@@ -19,8 +23,8 @@ fn normal(draw: &mut Draw) -> f64 {
     (2.0 * draw.exponential()).sqrt() * (std::f64::consts::TAU * draw.unit()).cos()
 }
 
-/// A start over SSE whose every figure is `shift` times that of the server it stands for, give or
-/// take `noise`.
+/// A start over SSE. Each of its figures is `shift` times that of the server it represents, plus or minus
+/// `noise`.
 fn start(draw: &mut Draw, noise: f64, shift: f64) -> Run {
     static PLAIN: LazyLock<Run> = LazyLock::new(|| {
         let mut run = testing::run("20261121T200412Z-fan-out-k3f9");
@@ -36,6 +40,7 @@ fn start(draw: &mut Draw, noise: f64, shift: f64) -> Run {
     let arm = &mut run.arms[0];
     let delivery: &mut Delivery = arm.delivery.as_mut().unwrap();
     delivery.missing = lost;
+    delivery.delivered = delivery.intended - lost;
     delivery.latency.p50_us = Some(p50 as i64);
     delivery.latency.p99_us = Some(p99 as i64);
     delivery.age_of_information = Some(AgeOfInformation { mean_us: age, ..AgeOfInformation::default() });
@@ -71,23 +76,45 @@ fn of_p99(a: &[i64], b: &[i64]) -> (Set, Set) {
     (one("a", a), one("b", b))
 }
 
+/// A text in one line: sentences are wrapped to the terminal.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Adds a doubt to a start, about all of its figures or some.
+fn doubted(start: &mut Start, state: VerdictState, concerns: &[&str]) {
+    start.arm.verdict = state;
+    start.verdict.reasons.push(Reason {
+        code: "generator_busy".to_owned(),
+        state,
+        arm: Some(start.arm.transport),
+        concerns: concerns.iter().map(ToString::to_string).collect(),
+        seen: "generator core 97 % busy".to_owned(),
+        why: String::new(),
+        try_: String::new(),
+    });
+}
+
 fn primary(found: &Comparison) -> &Effect {
     found.pairs[0].primary.as_ref().unwrap()
 }
 
 #[test]
-fn two_thousand_pairs_without_a_difference_differ_in_3_to_7_of_100() {
+fn two_thousand_pairs_without_a_difference_differ_in_2_to_7_of_100() {
     const PAIRS: u64 = 2_000;
     let (mut decided, mut any_other) = (0, 0);
     for seed in 0..PAIRS {
         let (a, b) = pair(seed, 5, 0.05, 1.0);
         let found = compare(&a, &b, None, &[]);
         assert_eq!(primary(&found).metric, "delivery.p99");
-        decided += u64::from(primary(&found).finding.is_difference());
+        let pair = &found.pairs[0];
+        let deciding = pair.primary.iter().chain(pair.loss.iter());
+        decided += u64::from(deciding.into_iter().any(|effect| effect.finding.is_difference()));
         any_other += u64::from(found.pairs[0].others.iter().any(|other| other.finding.is_difference()));
     }
     let share = |count: u64| count as f64 / PAIRS as f64;
-    assert!((0.03..=0.07).contains(&share(decided)), "{}", share(decided));
+    // Two metrics decide, and counts are tested below the nominal level: they have few permutations.
+    assert!((0.02..=0.07).contains(&share(decided)), "{}", share(decided));
     assert!(share(any_other) <= 0.07, "one of all others: {}", share(any_other));
     assert!(share(any_other) > 0.01, "adjusted away: {}", share(any_other));
 }
@@ -128,7 +155,7 @@ fn what_could_have_been_seen_is_said() {
     let seen = effect.detectable.unwrap();
     assert!((0.02..0.08).contains(&seen), "{seen}");
     let text = render(&found, &PLAIN);
-    assert!(text.contains("no difference seen; one above"), "{text}");
+    assert!(text.contains("no difference found; a difference above"), "{text}");
 }
 
 #[test]
@@ -140,7 +167,10 @@ fn fewer_than_five_starts_are_shown_and_not_tested() {
     assert_eq!((primary(&found).p, primary(&found).ratio.unwrap().interval), (None, None));
     assert_eq!(found.gates[0].outcome, Passed::Inconclusive);
     let text = render(&found, &PLAIN);
-    assert!(text.contains("delivery.p99  4.00 ms | 5.00 ms\n      B ÷ A 1.25: one start: nothing"), "{text}");
+    assert!(
+        text.contains("delivery.p99  4.00 ms | 5.00 ms\n      B ÷ A 1.25: one start: the effect"),
+        "{text}"
+    );
     let (a, b) = of_p99(&[4_000, 4_100, 4_050], &[5_000, 5_100, 5_200]);
     let text = render(&compare(&a, &b, None, &[]), &PLAIN);
     assert!(text.contains("4.05 ms (4.00 to 4.10) | 5.10 ms (5.00 to 5.20)"), "{text}");
@@ -186,11 +216,10 @@ fn doubtful_starts_are_named_and_invalid_ones_not_compared() {
     let (a, mut b) = pair(7, 6, 0.02, 1.0);
     for (i, start) in b.arms.values_mut().flat_map(|arms| &mut arms.starts).enumerate() {
         match i {
-            0 => start.arm.verdict = VerdictState::Invalid,
-            1 => start.arm.verdict = VerdictState::Suspect,
+            0 => doubted(start, VerdictState::Invalid, &[]),
+            1 => doubted(start, VerdictState::Suspect, &[]),
             _ => continue,
         }
-        start.reason = "generator core 97 % busy".to_owned();
     }
     let found = compare(&a, &b, None, &[]);
     assert_eq!((found.pairs[0].n_a, found.pairs[0].n_b), (6, 5));
@@ -198,14 +227,12 @@ fn doubtful_starts_are_named_and_invalid_ones_not_compared() {
     assert_eq!(used, [(VerdictState::Invalid, false), (VerdictState::Suspect, true)]);
     let text = render(&found, &PLAIN);
     assert!(text.contains("✕ B 20261121T200412Z-fan-out-k3f9 sse: invalid, not compared"), "{text}");
-    // A backlog that grew takes the latencies, and nothing else.
+    // A growing backlog invalidates latencies, and nothing else.
     let starts = b.arms.values_mut().flat_map(|arms| &mut arms.starts);
     starts.for_each(|start| start.arm.delivery.as_mut().unwrap().unstable = true);
     let found = compare(&a, &b, None, &[]);
     assert_eq!(found.pairs[0].primary, None);
-    assert!(
-        found.pairs[0].not_compared.as_ref().unwrap().starts_with("unstable: the backlog grew in 5 of 5")
-    );
+    assert!(found.pairs[0].not_compared.as_ref().unwrap().starts_with("unstable: growing backlog in 5 of 5"));
     assert!(found.pairs[0].others.iter().any(|other| other.metric == "server.cpu_us_per_delivery"));
     assert!(!found.pairs[0].others.iter().any(|other| other.metric == "delivery.p50"));
 }
@@ -280,6 +307,7 @@ fn the_text_of_a_comparison() {
         code: "read_lag".to_owned(),
         state: VerdictState::Suspect,
         arm: Some(Transport::Sse),
+        concerns: Vec::new(),
         seen: "read lag p99 3.75 ms is 39 % of the delivery p99 (suspect from 10 %)".to_owned(),
         why: String::new(),
         try_: String::new(),
@@ -299,12 +327,14 @@ fn the_text_of_a_comparison() {
 
       machine, versions and settings are the same
 
-    ▲ B 20261121T200412Z-fan-out-k3f9 sse: suspect, compared all the same: read lag
-        p99 3.75 ms is 39 % of the delivery p99 (suspect from 10 %)
+    ▲ B 20261121T200412Z-fan-out-k3f9 sse: suspect, still compared: read lag p99
+        3.75 ms is 39 % of the delivery p99 (suspect from 10 %)
 
       sse  n = 5 each
         delivery.p99  3.99 s [3.96, 4.02] | 4.44 s [4.42, 4.47]
           B ÷ A 1.113 [1.105, 1.121]: worse by 11 % (p < 0.001)
+        delivery.of_intended  1.00 [1.00, 1.00] | 1.00 [1.00, 1.00]
+          B − A 0 [0, 0]: the same in every start
         delivery.p50  901 ms [893, 909] | 992 ms [974, 1,010]
           B ÷ A 1.10 [1.08, 1.12]: worse by 10 % (p < 0.001)
         delivery.age_of_information.mean
@@ -312,16 +342,16 @@ fn the_text_of_a_comparison() {
           B ÷ A 1.09 [1.08, 1.11]: worse by 9.5 % (p < 0.001)
         connect.p50  3.00 s [2.97, 3.04] | 3.30 s [3.25, 3.35]
           B ÷ A 1.10 [1.08, 1.12]: worse by 9.8 % (p < 0.001)
-        server.cpu_us_per_delivery  4.00 s [3.95, 4.05] | 4.41 s [4.37, 4.45]
+        server.cpu_us_per_delivery  3.99 s [3.94, 4.04] | 4.40 s [4.36, 4.44]
           B ÷ A 1.10 [1.09, 1.12]: worse by 10 % (p < 0.001)
         server.rss_bytes_peak  47.3 MiB [46.7, 47.9] | 52.4 MiB [51.7, 53.0]
           B ÷ A 1.11 [1.09, 1.12]: worse by 11 % (p < 0.001)
         server.rss_bytes_per_connection
           87.9 KiB [86.9, 88.8] | 96.0 KiB [94.1, 97.9]
           B ÷ A 1.09 [1.07, 1.11]: worse by 9.2 % (p < 0.001)
-        wire.bytes_in_per_delivery  880 KiB [873, 887] | 972 KiB [955, 989]
+        wire.bytes_in_per_delivery  878 KiB [871, 885] | 970 KiB [953, 988]
           B ÷ A 1.10 [1.09, 1.12]: worse by 10 % (p < 0.001)
-        no difference seen in delivery.missing, delivery.late, connect.failed,
+        the same in every start: delivery.missing, delivery.late, connect.failed,
         connections.lost
 
       means of the starts, [95 % interval]; Welch's t on logarithms, counts by

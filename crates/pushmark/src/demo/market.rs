@@ -31,7 +31,7 @@ struct Stock {
 /// A new price of one stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// Where it is published.
+    /// The channel on which it is published.
     pub channel: &'static str,
     /// When, from the market's opening.
     pub due_ns: u64,
@@ -77,8 +77,8 @@ impl Market {
     }
 }
 
-/// Every quote there will be, in order. The schedule is absolute: quote n of a stock is due at
-/// n × every, each stock a little after the one before.
+/// Iterates over all quotes, in order. The schedule is absolute: quote n of a stock is due at n × every, each
+/// stock a little after the one before.
 impl Iterator for Market {
     type Item = Quote;
 
@@ -87,7 +87,7 @@ impl Iterator for Market {
         let number = stock.number;
         stock.number += 1;
         let share = 1.0 + STEP * (2.0 * stock.draw.unit() - 1.0);
-        // At least a cent: a quote that changes nothing would not be one.
+        // At least a cent, so that every quote changes the price.
         let moved = ((stock.cents as f64 * share).round() as u64).max(100);
         stock.cents = if moved == stock.cents { moved + 1 } else { moved };
         Some(Quote {

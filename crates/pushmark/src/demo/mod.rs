@@ -10,12 +10,12 @@ use std::sync::Arc;
 use pushmark_server::Page;
 use serde_json::json;
 
-use crate::report::tokens::PALETTE;
+use pushmark_chart::tokens::PALETTE;
 
 pub use market::Market;
 pub use publisher::publish;
 
-/// The pages: side by side, and each alone. They are one file, told apart by its path.
+/// The pages: side by side, and each alone. They are one file; its path selects the view.
 pub fn pages(market: &Market, pull_interval_ns: u64) -> Vec<Page> {
     let told = json!({
         "stocks": market.stocks().iter().map(|(channel, name)| json!({ "channel": channel, "name": name }))

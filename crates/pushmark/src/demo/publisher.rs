@@ -1,4 +1,4 @@
-//! Brings a market's quotes to the server, each at its instant, over one WebSocket (CONTRACT 6.6).
+//! Publishes a market's quotes at their instants, over one WebSocket (CONTRACT 6.6).
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ const LEAD_NS: u64 = 200_000_000;
 /// Publishes until the server goes away.
 ///
 /// # Errors
-/// A server that is not there, or is no WebSocket server.
+/// Fails if the server is not reachable or is not a WebSocket server.
 pub fn publish(market: Market, server: SocketAddr) -> io::Result<()> {
     let mut stream = connect(server)?;
     let opened_ns = (Clock::now() + LEAD_NS) / 1_000 * 1_000;
@@ -26,7 +26,7 @@ pub fn publish(market: Market, server: SocketAddr) -> io::Result<()> {
         std::thread::sleep(Duration::from_nanos(due_ns.saturating_sub(Clock::now())));
         let text = format!("publish {}\n{}", quote.channel, quote.message(opened_ns));
         out.clear();
-        // RFC 6455 5.3: a client masks. Nobody is between us and this server.
+        // RFC 6455 5.3: a client masks. A zero key is enough because there is no intermediary.
         encode::frame(&mut out, Opcode::Text, text.as_bytes(), Some([0; 4]));
         if stream.write_all(&out).is_err() {
             // It was stopped.

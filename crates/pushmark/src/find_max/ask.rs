@@ -1,4 +1,4 @@
-//! What is searched: the scenario, what is raised in it, and what must be kept.
+//! The input of a search: the scenario, the load that is raised, and the conditions.
 
 use pushmark_model::metrics::Expression;
 use pushmark_model::run::ServerRef;
@@ -8,6 +8,7 @@ use pushmark_model::transport::Transport;
 use pushmark_model::units::{Nanos, PerSecond};
 
 use crate::exit::{Ending, Exit};
+use crate::file_errors::FileErrors;
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::registry::Registry;
 use crate::session;
@@ -17,21 +18,21 @@ use crate::store::Utc;
 const CONFIRM: u64 = 3;
 /// A rate is searched in thousandths of a publication a second.
 const RATE_STEP: f64 = 0.001;
-/// The share of intended deliveries that must arrive in time where nothing is asked.
+/// The default share of intended deliveries that must arrive in time.
 const ATTAINMENT: &str = "99%";
 
-/// A search as the user asked for it.
+/// A search as the user requested it.
 #[derive(Debug)]
 pub struct Ask {
     /// The scenario's file; absent: the one in the program.
     pub scenario: Option<String>,
     /// Flags and `--set`.
     pub overrides: Vec<Override>,
-    /// What is raised.
+    /// The quantity that the search raises.
     pub over: Over,
-    /// What must be kept.
+    /// The conditions that must hold.
     pub keep: Vec<Expression>,
-    /// The scenario as it is before anything is raised.
+    /// The scenario before the load is raised.
     pub loaded: Loaded,
     /// Its only transport.
     pub transport: Transport,
@@ -45,7 +46,7 @@ impl Ask {
     /// Checks that a search can be made of a scenario, read with these overrides.
     ///
     /// # Errors
-    /// Several transports, or nothing that is published: exit 2.
+    /// Fails with exit 2 for several transports, or without publications.
     pub fn new(
         scenario: Option<String>,
         overrides: Vec<Override>,
@@ -63,7 +64,7 @@ impl Ask {
             return Err(Ending::error(Exit::Usage, text));
         };
         let Some(publisher) = &arm.publisher else {
-            let text = "nothing is published: a search needs [target.publish], or a server that is known";
+            let text = "nothing is published: a search needs [target.publish] or a reference server";
             return Err(Ending::error(Exit::Usage, text));
         };
         let (transport, target, per_second) =
@@ -71,8 +72,7 @@ impl Ask {
         Ok(Ask { scenario, overrides, over, keep, loaded, transport, target, per_second })
     }
 
-    /// The default of what must be kept: nearly all that was intended arrives in time, and nothing
-    /// is missing.
+    /// The default conditions: nearly all intended deliveries arrive in time, and none is missing.
     pub fn attainment(within: Nanos) -> Vec<Expression> {
         let expression =
             |metric: &str, bound: &str| Expression::parse(metric, bound).expect("of the program's own");
@@ -111,14 +111,15 @@ impl Ask {
     /// The scenario at a load.
     ///
     /// # Errors
-    /// What this load makes of the scenario; exit 2.
+    /// Fails with exit 2 if the scenario is not valid at this load.
     pub(super) fn at(&self, at: u64, why: Why, registry: &Registry) -> anyhow::Result<Loaded> {
         let mut overrides = self.overrides.clone();
         let (key, value) = match self.over {
             Over::Connections => ("load.connections", at.to_string()),
             Over::Rate => {
                 let per_second = at as f64 * RATE_STEP;
-                // A scenario with an interval keeps to it: both at once would say the same thing twice.
+                // A scenario with an interval keeps that key: interval and rate would define the same value
+                // twice.
                 match self.loaded.scenario.redacted_value().pointer("/publisher/interval") {
                     Some(_) => ("publisher.interval", format!("{}us", (1e6 / per_second).round() as u64)),
                     None => ("publisher.rate", PerSecond(per_second).to_string()),
@@ -160,6 +161,6 @@ impl Ask {
     }
 }
 
-fn wrong(report: scenario_file::Report) -> anyhow::Error {
+fn wrong(report: FileErrors) -> anyhow::Error {
     Ending::error(Exit::Usage, report.to_string())
 }

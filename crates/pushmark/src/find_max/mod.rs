@@ -1,5 +1,5 @@
-//! `find-max`: the search of the model, driven against real servers: a fresh one for each probe,
-//! each probe kept as a run, the search beside them in `search.json`.
+//! `find-max`: drives the search of the model against real servers. Each probe has a fresh server and is kept
+//! as a run; the search is in `search.json` beside the runs.
 
 mod ask;
 mod page;
@@ -22,10 +22,10 @@ use crate::progress::Progress;
 use crate::session::Session;
 use crate::store::Utc;
 
-/// What a search left, and how the process ends.
+/// The result of a search, and how the process ends.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The search as it is kept.
+    /// The stored search.
     pub file: SearchFile,
     /// How the process ends.
     pub exit: Exit,
@@ -34,7 +34,7 @@ pub struct Outcome {
 /// Searches until there is an answer, or a signal. `say` gets a line a probe.
 ///
 /// # Errors
-/// A target that cannot be used at all, as the first probe shows it, and results that cannot be written.
+/// Fails if the first probe shows that the target cannot be used, or if results cannot be written.
 pub fn search(
     ask: &Ask,
     limits: Limits,
@@ -53,7 +53,7 @@ pub fn search(
         }
         let probed = probe::probe(ask, wanted, session, server.clone(), folder, progress);
         progress.finish();
-        // A signal ends the probe under way: what it measured is no answer.
+        // A signal ends the current probe; its result is not used.
         if session.signals.stopped().is_some() {
             break;
         }
@@ -75,7 +75,7 @@ pub fn search(
     file.found = search.found(stopped.is_some() || trouble.is_some()).scaled(file.step);
     keep(&file, folder)?;
     let page = folder.join("report.html");
-    std::fs::write(&page, html(&file)).with_context(|| format!("{} cannot be written", page.display()))?;
+    std::fs::write(&page, html(&file)).with_context(|| format!("cannot write {}", page.display()))?;
     let exit = words::exit_of(&file.found).worst(stopped.unwrap_or_default());
     match trouble {
         Some(error) => {
@@ -86,7 +86,7 @@ pub fn search(
     }
 }
 
-/// Writes `search.json` beside its place, then into it: whoever reads it finds a whole one.
+/// Writes `search.json` under a temporary name, then renames it: a reader always finds a whole file.
 fn keep(file: &SearchFile, folder: &Path) -> anyhow::Result<()> {
     let (place, partial) = (folder.join("search.json"), folder.join(".search.json.partial"));
     let text = serde_json::to_string_pretty(file)? + "\n";
@@ -95,10 +95,10 @@ fn keep(file: &SearchFile, folder: &Path) -> anyhow::Result<()> {
         std::fs::write(&partial, text)?;
         std::fs::rename(&partial, &place)
     };
-    write().with_context(|| format!("{} cannot be written", place.display()))
+    write().with_context(|| format!("cannot write {}", place.display()))
 }
 
-/// A probe that gave no answer of the server's.
+/// A probe without an answer from the server.
 fn without_run(
     ask: &Ask,
     wanted: pushmark_model::search::Probe,

@@ -1,15 +1,15 @@
-//! A search as one offline page: the answer, what had to be kept, and every probe with its run.
+//! A search as one offline page: the answer, the conditions, and every probe with its run.
 
 use maud::{DOCTYPE, html};
+use pushmark_chart::numbers::PAGE;
+use pushmark_chart::tokens::glyph;
 use pushmark_model::run::VerdictState;
 use pushmark_model::search::{Answer, SearchFile};
+use pushmark_report::head;
 
 use super::{text, words};
-use crate::report::numbers::PAGE;
-use crate::report::page::head;
-use crate::report::tokens::glyph;
 
-/// Rules beside those of every page.
+/// Style rules in addition to those of every page.
 const MORE: &str = "table.probes td,table.probes th{padding:2px 18px 2px 0;text-align:left}\
     table.probes .n{text-align:right}table.probes tr.not td{color:var(--ink2)}";
 
@@ -31,7 +31,7 @@ pub fn html(file: &SearchFile) -> String {
                     }
                     @for sentence in sentences { p.s { (capital(&sentence)) "." } }
                     section.part {
-                        h2 { "What had to be kept" }
+                        h2 { "Conditions" }
                         ul.method { @for expression in &file.keep { li { code { (expression) } } } }
                     }
                     section.part {
@@ -41,11 +41,11 @@ pub fn html(file: &SearchFile) -> String {
                     section.part {
                         h2 { "How it was searched" }
                         ul.method {
-                            li { "Doubled until something was not kept, then bisected to "
+                            li { "The load is doubled until a condition fails, then bisected to "
                                 (PAGE.percent(file.limits.precision)) " of the lower side; "
                                 (file.limits.runs) " runs of each side; the lower side once more in a longer window." }
-                            li { "A load that failed once is not held: chance can make the answer lower, never higher." }
-                            li { "A probe whose figures are not the server's is made once more, then bounds the search." }
+                            li { "A load that failed once does not count as held: chance can lower the result, never raise it." }
+                            li { "A probe with invalid figures is repeated once, then bounds the search." }
                         }
                         pre { (file.command) }
                     }
@@ -83,5 +83,5 @@ fn probes(file: &SearchFile) -> maud::Markup {
 }
 
 fn capital(text: &str) -> String {
-    crate::report::words::capital(text)
+    pushmark_chart::words::capital(text)
 }

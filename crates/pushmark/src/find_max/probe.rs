@@ -1,22 +1,23 @@
-//! One probe: the scenario at a load against a fresh server, kept as a run, and what it answers.
+//! One probe: the scenario at a load against a fresh server, kept as a run, and its answer.
 
 use std::path::Path;
 
 use pushmark_model::run::{Reason, Run, ServerRef, VerdictState};
 use pushmark_model::search::{Answer, Probe, ProbeRow};
+use pushmark_model::transport::Transport;
+use pushmark_report::RunFiles;
 
 use super::{Ask, without_run};
 use crate::exit::{Ending, Exit};
 use crate::progress::Progress;
-use crate::report::RunFiles;
 use crate::run::Start;
 use crate::session::{Asking, Session, keep};
 
 /// Measures a load.
 ///
 /// # Errors
-/// What makes the search pointless: a scenario that such a load makes wrong, a target that cannot be
-/// started, a run that cannot be kept.
+/// Fails if the search cannot continue: the scenario is not valid at this load, the target cannot be started,
+/// or the run cannot be kept.
 pub(super) fn probe(
     ask: &Ask,
     wanted: Probe,
@@ -48,7 +49,7 @@ pub(super) fn probe(
     Ok((row.answer, row))
 }
 
-/// What a run answers; the values, and what was not kept, go into the row.
+/// Returns the answer of a run; adds values and failed conditions to the row.
 fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
     let Some(arm) = run.arms.first() else {
         row.notes.push("nothing was measured".to_owned());
@@ -68,10 +69,11 @@ fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
         }
     }
     let kept = ask.keep.iter().all(|expression| expression.evaluate(arm).ok);
-    let believed = match run.verdict.state {
-        VerdictState::Valid | VerdictState::Suspect => true,
-        VerdictState::Incomplete => false,
-        VerdictState::Invalid => kept && only_looks_worse(&run.verdict.reasons),
+    let doubts = doubts(ask, run, arm.transport);
+    let believed = match doubts.iter().map(|reason| reason.state).max() {
+        None | Some(VerdictState::Valid | VerdictState::Suspect) => true,
+        Some(VerdictState::Incomplete) => false,
+        Some(VerdictState::Invalid) => kept && only_looks_worse(&doubts),
     };
     match () {
         // A server that could not be driven to the end did not hold.
@@ -80,7 +82,7 @@ fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
             Answer::Failed
         }
         () if !believed => {
-            let reason = run.verdict.reasons.first().map(|reason| reason.seen.clone());
+            let reason = doubts.first().map(|reason| reason.seen.clone());
             row.notes.insert(0, reason.unwrap_or_else(|| format!("the run is {}", run.verdict.state.name())));
             Answer::Unbelieved
         }
@@ -89,11 +91,24 @@ fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
     }
 }
 
-/// Doubts that can only have made the figures worse than the server's: our own queueing and want of
-/// CPU add to every latency. What was kept in spite of them was kept; what was not may be our doing.
-const ONLY_WORSE: [&str; 5] = ["generator_busy", "run_queue_wait", "read_lag", "publisher_lag", "steal"];
+/// Returns doubts about the conditions, worst first. An overflow of the target's listen queue is its
+/// limit and not a doubt here: its effect on clients is what is searched.
+fn doubts<'a>(ask: &Ask, run: &'a Run, arm: Transport) -> Vec<&'a Reason> {
+    let names: Vec<&str> = ask.keep.iter().map(|expression| expression.metric().name.as_str()).collect();
+    let of_arm = |reason: &&Reason| reason.arm.is_none_or(|of| of == arm);
+    let about = |reason: &&Reason| names.iter().any(|name| reason.concerns_metric(name));
+    let own = run.verdict.reasons.iter().filter(of_arm).filter(about);
+    let mut all: Vec<&Reason> = own.filter(|reason| reason.code != "listen_overflows").collect();
+    all.sort_by_key(|reason| std::cmp::Reverse(reason.state));
+    all
+}
 
-fn only_looks_worse(reasons: &[Reason]) -> bool {
+/// Doubts that can only make figures worse than the server's: the generator's queueing and lack of
+/// CPU add to every latency. A condition that holds despite them holds; a failed one may be the generator's.
+const ONLY_WORSE: [&str; 7] =
+    ["generator_busy", "run_queue_wait", "read_lag", "publisher_lag", "steal", "foreign_cpu", "server_wait"];
+
+fn only_looks_worse(reasons: &[&Reason]) -> bool {
     let mut invalid = reasons.iter().filter(|reason| reason.state == VerdictState::Invalid);
     invalid.all(|reason| ONLY_WORSE.contains(&reason.code.as_str()))
 }
@@ -108,15 +123,16 @@ mod tests {
             code: code.to_owned(),
             state,
             arm: None,
+            concerns: Vec::new(),
             seen: String::new(),
             why: String::new(),
             try_: String::new(),
         };
         let lag = reason("read_lag", VerdictState::Invalid);
         let short = |state| reason("achieved_rate", state);
-        assert!(only_looks_worse(std::slice::from_ref(&lag)));
-        assert!(only_looks_worse(&[lag.clone(), short(VerdictState::Suspect)]));
-        assert!(!only_looks_worse(&[lag, short(VerdictState::Invalid)]));
+        assert!(only_looks_worse(&[&lag]));
+        assert!(only_looks_worse(&[&lag, &short(VerdictState::Suspect)]));
+        assert!(!only_looks_worse(&[&lag, &short(VerdictState::Invalid)]));
     }
 
     #[test]

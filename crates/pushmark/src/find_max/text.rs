@@ -1,13 +1,13 @@
 //! A search for a terminal, 80 columns: the answer, then every probe.
 
+use pushmark_chart::numbers::TERMINAL;
+use pushmark_chart::terminal::Style;
+use pushmark_chart::terminal::{COLUMNS, Pen, ascii, wrapped};
 use pushmark_model::metrics::{Metric, Unit};
 use pushmark_model::run::VerdictState;
 use pushmark_model::search::{Answer, ProbeRow, SearchFile};
 
 use super::words;
-use crate::report::Style;
-use crate::report::numbers::TERMINAL;
-use crate::report::text::{COLUMNS, Pen, ascii, wrapped};
 
 /// The column where the values of a probe begin.
 const VALUES: usize = 45;
@@ -51,7 +51,7 @@ pub fn render(file: &SearchFile, style: &Style<'_>) -> String {
     if style.utf8 { text } else { ascii(&text) }
 }
 
-/// One probe for whoever waits: `probe 4  800 connections (double)  failed  p99 61.2 ms`.
+/// Returns a line for the terminal: `probe 4  800 connections (double)  failed  p99 61.2 ms`.
 pub fn line(file: &SearchFile, at: usize) -> String {
     let row = &file.probes[at];
     let load = words::load(file.over, row.at, &TERMINAL);
@@ -64,7 +64,7 @@ pub fn line(file: &SearchFile, at: usize) -> String {
     out
 }
 
-/// Doubt in column 1: suspect figures are an answer, invalid ones none.
+/// Doubt in column 1: suspect figures are an answer, invalid ones are not.
 pub(super) fn doubt(row: &ProbeRow) -> VerdictState {
     row.verdict.unwrap_or(VerdictState::Valid)
 }
@@ -82,7 +82,7 @@ pub(super) fn answer_word(answer: Answer) -> &'static str {
     }
 }
 
-/// The values of what must be kept, or why there is no answer.
+/// Returns the values of the conditions, or the reason for a missing answer.
 pub(super) fn values(row: &ProbeRow) -> String {
     if matches!(row.answer, Answer::Refused | Answer::Unbelieved) {
         return row.notes.first().cloned().unwrap_or_default();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
 
-    /// A search over a server that holds so many, and nothing measured.
+    /// A search over a simulated server that holds `limit` connections.
     fn file(limit: u64, most: u64) -> SearchFile {
         let mut search =
             Search::new(Limits { least: 1, start: 400, most, precision: 0.1, runs: 3, probes: 60 });
@@ -204,11 +204,11 @@ mod tests {
     fn the_machine_is_not_blamed_on_the_server() {
         let file = file(100_000, 100_000);
         let text = words::answer(&file, &TERMINAL).join("; ");
-        assert!(text.contains("beyond it lies what this machine can hold"), "{text}");
+        assert!(text.contains("above it this machine, not the server, is the limit"), "{text}");
         assert_eq!(words::exit_of(&file.found), Exit::Pass);
         assert_eq!(line(&file, 3), "probe 4  3,200 connections (double)  refused  too few open files");
         let page = super::super::html(&file);
-        assert!(page.contains("beyond") || page.contains("Beyond"));
+        assert!(page.contains("above") || page.contains("Above"));
         assert!(page.contains("20261121T200412Z-fan-out-k3f9/report.html"));
     }
 

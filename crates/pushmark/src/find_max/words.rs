@@ -1,11 +1,11 @@
-//! What a search found, in a sentence, and how the process ends with it.
+//! The result of a search in one sentence, and the exit code for it.
 
+use pushmark_chart::numbers::Notation;
 use pushmark_model::search::{Ended, Found, Over, SearchFile, Side};
 
 use crate::exit::Exit;
-use crate::report::numbers::Notation;
 
-/// `820 connections held, 840 not`, and what is to be known of it: a sentence each.
+/// Returns the answer, `820 connections held, 840 not`, and remarks on it: a sentence each.
 pub(crate) fn answer(file: &SearchFile, n: &Notation) -> Vec<String> {
     let unit = file.over.name();
     let load = |at: f64| format!("{} {unit}", load(file.over, at, n));
@@ -27,14 +27,12 @@ pub(crate) fn answer(file: &SearchFile, n: &Notation) -> Vec<String> {
     }];
     out.extend(match found.ended {
         Ended::Bracketed => None,
-        Ended::Most => Some("it is the highest load asked for: --to searches further".to_owned()),
-        Ended::LowestFails => Some("it is the lowest load asked for".to_owned()),
-        Ended::Machine => Some("beyond it lies what this machine can hold, not the server".to_owned()),
-        Ended::Generator => {
-            Some("beyond it the figures are not the server's: this is the generator's limit".to_owned())
-        }
-        Ended::Probes => Some("the probes allowed were used up: --probes allows more".to_owned()),
-        Ended::Stopped => Some("the search was stopped: this is how far it came".to_owned()),
+        Ended::Most => Some("it is the highest load of the search: --to searches further".to_owned()),
+        Ended::LowestFails => Some("it is the lowest load of the search".to_owned()),
+        Ended::Machine => Some("above it this machine, not the server, is the limit".to_owned()),
+        Ended::Generator => Some("above it the generator, not the server, is the limit".to_owned()),
+        Ended::Probes => Some("all allowed probes were used: --probes allows more".to_owned()),
+        Ended::Stopped => Some("the search was stopped before its end".to_owned()),
     });
     if found.held.is_some() && !found.confirmed {
         out.push("the lower side is not confirmed".to_owned());
@@ -59,7 +57,7 @@ pub(super) fn load(over: Over, at: f64, n: &Notation) -> String {
     }
 }
 
-/// Whatever was found is a result; nothing that holds crosses what was asked.
+/// Returns the exit code: any load that held is a result; otherwise the reason decides.
 pub(super) fn exit_of(found: &Found<f64>) -> Exit {
     match (found.ended, found.held.is_some()) {
         (Ended::Probes, _) => Exit::Incomplete,

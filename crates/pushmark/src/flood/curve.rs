@@ -1,10 +1,10 @@
-//! A flood's curve from its seconds: what came in each interval, and from when on fewer came.
+//! A flood's curve from its seconds: connections in each interval, and from when fewer connected.
 
 use pushmark_model::run::{FloodInterval, Window};
 
-/// Below this share of what was offered an interval is short.
+/// An interval is short below this share of the offered connections.
 const SHORT: f64 = 0.90;
-/// An interval that offered fewer says nothing of a share.
+/// Fewest offered connections of an interval for which a share is computed.
 const OFFERED_MIN: u64 = 20;
 
 /// The intervals up to the flood's end. `counted`: when the server counted how many, µs.
@@ -45,8 +45,8 @@ pub(crate) fn intervals(
         .collect()
 }
 
-/// How many were established when connections began to stay away for good; `None` where they
-/// came to the end. Only whole intervals tell.
+/// The number of established connections when new ones began to fail permanently; `None` if they succeeded to
+/// the end. Only whole intervals count.
 pub(crate) fn declined_from(intervals: &[FloodInterval]) -> Option<u64> {
     let whole = intervals.first()?.length_us;
     let mut established = 0;
@@ -63,7 +63,7 @@ pub(crate) fn declined_from(intervals: &[FloodInterval]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Ten a second offered; so many of them come.
+    /// Ten a second are offered; this number connects.
     fn windows(seconds: u32, comes: impl Fn(u32) -> u64) -> Vec<Window> {
         let mut established = 0;
         let of = |second| {

@@ -1,16 +1,16 @@
 //! Which limit a flood hit: the evidence, in words, the likeliest limit first. Pure.
 //!
-//! A server's own word comes before what can be counted from outside, and that before what only
-//! fits. Where nothing speaks for a limit none is named.
+//! The server's output has priority over counts from outside, and counts from outside have priority over mere
+//! plausibility. Without evidence no limit is named.
 
 use pushmark_model::flood::FloodEnd;
 use pushmark_model::run::FloodLimit;
 
 use super::evidence::Evidence;
-use crate::progress::grouped;
+use pushmark_chart::numbers::TERMINAL;
 
-/// What runtimes write at a limit: kind, text, in the order in which they are believed. A JVM
-/// that wants for a thread also says that it is out of memory: the particular comes first.
+/// Messages of runtimes at a limit: kind, text, by priority. A JVM
+/// that cannot create a thread also reports that it is out of memory, so the specific text is first.
 const WORDS: [(&str, &str); 13] = [
     ("native_threads", "unable to create native thread"),
     ("native_threads", "unable to create new native thread"),
@@ -29,14 +29,14 @@ const WORDS: [(&str, &str); 13] = [
 
 /// Failures that are the server's answers.
 const SERVER_ERRORS: [&str; 3] = ["status_5xx", "status_4xx", "overloaded"];
-/// A server's descriptors are spent when fewer are left.
+/// A server has no descriptors left if fewer than this are free.
 const DESCRIPTORS_LEFT: u64 = 32;
-/// A server that has so much of its CPUs has them all.
+/// Share of its CPUs from which a server counts as using all.
 const BUSY: f64 = 0.90;
-/// Threads follow clients when there are so many for each of them.
+/// Threads grow with clients if there are at least this many per client.
 const THREADS_PER_CLIENT: f64 = 0.9;
 
-/// The limits that the evidence speaks for.
+/// Returns the limits that the evidence supports.
 pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
     let mut limits: Vec<FloodLimit> = Vec::new();
     let mut add = |kind: &str, ours: bool, seen: String| {
@@ -46,11 +46,11 @@ pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
     };
     let failed = |kind: &str| e.failures.get(kind).copied().unwrap_or(0);
     for (kind, failure, what) in [
-        ("ports", "no_port", "connections found no local port"),
-        ("open_files", "no_descriptor", "connections found no descriptor in this process"),
+        ("ports", "no_port", "connections got no local port"),
+        ("open_files", "no_descriptor", "connections got no file descriptor in this process"),
     ] {
         if failed(failure) > 0 {
-            add(kind, true, format!("{} {what}", grouped(failed(failure))));
+            add(kind, true, format!("{} {what}", TERMINAL.count(failed(failure))));
         }
     }
     for (kind, words) in WORDS {
@@ -62,7 +62,7 @@ pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
         add(
             "open_files",
             false,
-            format!("the server had {} of {} files open", grouped(d.open), grouped(d.most)),
+            format!("the server had {} of {} files open", TERMINAL.count(d.open), TERMINAL.count(d.most)),
         );
     }
     if e.out_of_memory && !limits_memory(&limits) {
@@ -70,7 +70,7 @@ pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
         limits.push(FloodLimit {
             kind: "memory".into(),
             ours: false,
-            seen: format!("it wanted for memory ({how})"),
+            seen: format!("it ran out of memory ({how})"),
         });
     }
     let mut add = |kind: &str, ours: bool, seen: String| {
@@ -80,11 +80,11 @@ pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
         add(
             "backlog",
             false,
-            format!("listen queues overflowed {} times on this host", grouped(e.overflows)),
+            format!("listen queues overflowed {} times on this host", TERMINAL.count(e.overflows)),
         );
     }
     if let Some((kind, n)) = SERVER_ERRORS.iter().map(|kind| (kind, failed(kind))).find(|(_, n)| *n > 0) {
-        add("server_error", false, format!("{} were answered with an error ({kind})", grouped(n)));
+        add("server_error", false, format!("{} were answered with an error ({kind})", TERMINAL.count(n)));
     }
     if let Some(seen) = threads_spent(e) {
         add("threads", false, seen);
@@ -96,17 +96,17 @@ pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
         limits.push(FloodLimit {
             kind: "latency".into(),
             ours: false,
-            seen: "publications came too late, and no resource shows why".into(),
+            seen: "publications arrived too late, and no exhausted resource was found".into(),
         });
     }
     if e.end == Some(FloodEnd::Limit) {
         // Whatever else shows did not end it.
-        let seen = |what: &str| format!("all {} of {what} were offered", grouped(e.limit));
+        let seen = |what: &str| format!("all {} of {what} were offered", TERMINAL.count(e.limit));
         limits = vec![match &e.cut_by {
             Some(by) => FloodLimit {
                 kind: "machine".into(),
                 ours: true,
-                seen: format!("{}: it has no room for more ({by})", seen("what this machine holds")),
+                seen: format!("{}: it cannot hold more ({by})", seen("what this machine holds")),
             },
             None => FloodLimit { kind: "asked".into(), ours: true, seen: seen("the flood's limit") },
         }];
@@ -114,19 +114,19 @@ pub(crate) fn limits(e: &Evidence) -> Vec<FloodLimit> {
     limits
 }
 
-/// Whether a want of memory of some kind is told already.
+/// Whether a memory limit of some kind is in the list already.
 fn limits_memory(limits: &[FloodLimit]) -> bool {
     let memory = ["native_threads", "direct_memory", "heap", "memory"];
     limits.iter().any(|limit| memory.contains(&&*limit.kind))
 }
 
-/// A server with a thread for each client that makes no more threads answers nobody more.
+/// A server with one thread a client that creates no more threads answers no more clients.
 fn threads_spent(e: &Evidence) -> Option<String> {
     let (most, last) = e.threads?;
     let stands = matches!(e.end?, FloodEnd::Stalled | FloodEnd::Refused | FloodEnd::Collapsed);
     let each = e.thread_each && last as f64 >= THREADS_PER_CLIENT * e.established as f64;
     (stands && each && last == most && e.offered > e.established)
-        .then(|| format!("it has a thread a client, and stopped at {} threads", grouped(last)))
+        .then(|| format!("it uses one thread a client and stopped at {} threads", TERMINAL.count(last)))
 }
 
 #[cfg(test)]

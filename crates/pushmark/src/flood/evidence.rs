@@ -1,11 +1,11 @@
-//! What speaks for one limit or another, read while the server lives and after its end.
+//! Evidence for limits, read while the server runs and after its end.
 
 use std::collections::BTreeMap;
 
 use procfs::process::{LimitValue, Process};
 use pushmark_model::flood::FloodEnd;
 
-/// Open files of a process, and how many it may have.
+/// Open files of a process, and their limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptors {
     /// Open.
@@ -15,7 +15,7 @@ pub(crate) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Of a process; `None` where it cannot be looked at.
+    /// Reads those of a process; `None` if they cannot be read.
     pub(crate) fn of(pid: i32) -> Option<Descriptors> {
         let process = Process::new(pid).ok()?;
         let open = process.fd_count().ok()? as u64;
@@ -27,12 +27,12 @@ impl Descriptors {
     }
 }
 
-/// Everything that is known of a flood's end.
+/// All evidence about the end of a flood.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evidence {
     /// Why it ended.
     pub(crate) end: Option<FloodEnd>,
-    /// Connections of the plan, and what cut it.
+    /// Connections of the plan, and the limit that reduced them.
     pub(crate) limit: u64,
     pub(crate) cut_by: Option<String>,
     /// Offered and established.
@@ -40,17 +40,17 @@ pub(crate) struct Evidence {
     pub(crate) established: u64,
     /// Failures and losses by kind.
     pub(crate) failures: BTreeMap<String, u64>,
-    /// What the server wrote.
+    /// The server's output.
     pub(crate) log: String,
-    /// The kernel or the server itself said that there was no memory.
+    /// The kernel or the server reported that it was out of memory.
     pub(crate) out_of_memory: bool,
     /// How its process ended by itself.
     pub(crate) ended: Option<String>,
-    /// Its open files, at the last look.
+    /// Its open files, at the last reading.
     pub(crate) descriptors: Option<Descriptors>,
     /// Its threads: most and last.
     pub(crate) threads: Option<(u64, u64)>,
-    /// Connections that listen queues turned away, host-wide.
+    /// Connections that full listen queues rejected, host-wide.
     pub(crate) overflows: u64,
     /// CPU of the server in the last seconds, of the CPUs it had.
     pub(crate) server_busy: Option<f64>,

@@ -1,25 +1,25 @@
-//! A grid of heaps and stacks, and what a server with a thread for each client held in each cell:
-//! which of the two wants of memory came first, and which pair holds most. Pure.
+//! A grid of heaps and stacks, and how many clients a server with a thread for each held in each cell:
+//! which of the two memory limits came first, and which pair holds most. Pure.
 
 use std::fmt::Write as _;
 
 use pushmark_model::run::{Arm, FloodEnd};
 
-use crate::progress::grouped;
+use pushmark_chart::numbers::TERMINAL;
 
-/// One pair and what it held.
+/// One pair and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) heap: String,
     pub(crate) stack: String,
-    /// Requests held at once; absent where the server did not start.
+    /// Requests held at once; absent if the server did not start.
     pub(crate) held: Option<u64>,
     /// Its threads, at most.
     pub(crate) threads: Option<u64>,
     pub(crate) first: First,
 }
 
-/// What came first.
+/// The limit that came first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum First {
     /// The heap was full.
@@ -28,7 +28,7 @@ pub(crate) enum First {
     NativeThread,
     /// Another limit, by its name.
     Other(String),
-    /// Everybody was held: the limit was ours, not the server's.
+    /// All requests were held: the limit was the probe's, not the server's.
     None,
     /// It did not start, and why.
     NotStarted(String),
@@ -59,7 +59,7 @@ impl First {
     }
 }
 
-/// Probes every pair, stack by stack of each heap; stops where the probe gives nothing.
+/// Probes every pair, for each heap stack by stack. Stops when `hold` returns `None`.
 pub(crate) fn probe(
     heaps: &[String],
     stacks: &[String],
@@ -69,8 +69,8 @@ pub(crate) fn probe(
     pairs.map_while(|(heap, stack)| hold(heap, stack)).collect()
 }
 
-/// The pair that held most; of equal ones the first, which asks for least memory where heaps and
-/// stacks are given from small to large.
+/// The pair that held most. Of equal pairs the first: it needs least memory if heaps and stacks are listed
+/// from small to large.
 pub(crate) fn best(cells: &[Cell]) -> Option<&Cell> {
     let held = cells.iter().filter(|cell| cell.held.is_some());
     held.fold(None, |best: Option<&Cell>, cell| match best {
@@ -79,10 +79,10 @@ pub(crate) fn best(cells: &[Cell]) -> Option<&Cell> {
     })
 }
 
-/// The table and the pair to take.
+/// The table and the recommended pair.
 pub(crate) fn table(server: &str, cells: &[Cell]) -> String {
     let mut out = format!("{:>8}{:>8}{:>10}{:>10}  first\n", "heap", "stack", "held", "threads");
-    let number = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), grouped);
+    let number = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), |n| TERMINAL.count(n));
     for cell in cells {
         let Cell { heap, stack, held, threads, first } = cell;
         let (held, threads, first) = (number(*held), number(*threads), first.words());
@@ -91,11 +91,11 @@ pub(crate) fn table(server: &str, cells: &[Cell]) -> String {
     match best(cells) {
         Some(Cell { heap, stack, held: Some(held), first, .. }) => {
             let at_least = if *first == First::None { "at least " } else { "" };
-            let held = grouped(*held);
+            let held = TERMINAL.count(*held);
             let _ =
                 writeln!(out, "\n{server} holds most with heap {heap} and stack {stack}: {at_least}{held}");
         }
-        _ => out.push_str("\nno pair held anybody\n"),
+        _ => out.push_str("\nno pair held a client\n"),
     }
     out
 }

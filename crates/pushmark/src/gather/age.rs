@@ -1,4 +1,4 @@
-//! Age of information: the time-weighted age of what a client holds.
+//! Age of information: the time-weighted age of the newest message that a client has.
 //!
 //! Each state held contributes the interval of ages from when holding it began to when it
 //! ended. The number of such intervals that cover an age, times its width, is the time spent
@@ -9,7 +9,7 @@ use pushmark_model::histogram::Distribution;
 use pushmark_model::record::Counts;
 use pushmark_model::run::AgeOfInformation;
 
-/// `None` where nothing was held.
+/// Returns `None` if nothing was held.
 pub(super) fn age_of_information(
     starts: &Distribution,
     ends: &Distribution,
@@ -22,8 +22,8 @@ pub(super) fn age_of_information(
     collect(starts.positive(), 1, &mut bounds);
     collect(ends.positive(), -1, &mut bounds);
     bounds.sort_unstable();
-    // Each piece: from, to, and how many intervals cover it. Rounding to buckets can make a
-    // cover negative by a hair; it then counts as none.
+    // Each piece: from, to, and how many intervals cover it. Rounding to buckets can make a cover slightly
+    // negative; it then counts as 0.
     let mut pieces: Vec<(u64, u64, f64)> = Vec::new();
     let mut cover = 0i64;
     for pair in bounds.windows(2) {

@@ -3,32 +3,44 @@
 use std::time::Duration;
 
 use pushmark_model::histogram::Distribution;
+use pushmark_model::hybrid::Half;
 use pushmark_model::plan::{Mode, Over, Phases};
-use pushmark_model::record::{Counts, HEAT_ROWS};
+use pushmark_model::record::{Counts, HEAT_ROWS, Last};
 use pushmark_model::run::{
-    Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Heat, LongPoll, Observed, Phase, Poll, Published,
-    Tls, Window, Wire,
+    Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Heat, LastSaid, LongPoll, Observed, Phase, Poll,
+    Published, Tls, Window, Wire,
 };
 use pushmark_model::transport::Transport;
 
+use super::clients::clients;
+use super::untaken::NotLost;
 use super::{Gathered, Second, age, stability};
 use crate::store::hlog::Interval;
+
+/// The kind of failure of a publication: the target ended its connection just after the write, and no
+/// client received it.
+const CUT_OFF: &str = "connection_ended";
 
 impl Gathered {
     /// Connections of the arm.
     pub fn connections(&self) -> Connections {
-        let counts = &self.total.counts;
+        let (counts, words) = (&self.total.counts, &self.total.words);
         Connections {
             asked: self.plan.connections,
-            opened: counts.opened,
+            opened: counts.opened.max(0) as u64,
             lost: counts.lost,
-            reconnected: counts.reconnected,
+            reconnected: counts.reconnected.max(0) as u64,
+            assumed_silent: counts.assumed_silent,
+            held_back: counts.held_back,
             failed: self.total.failed.clone(),
             lost_by: self.total.lost_by.clone(),
+            failed_with: words.failed.0.clone(),
+            lost_with: words.lost.0.clone(),
+            last_said: words.last.clone().map(|Last { how, said }| LastSaid { how, said }),
         }
     }
 
-    /// Connect times; `None` where nobody was answered.
+    /// Returns connect times; `None` if no client got an answer.
     pub fn connect(&self) -> Option<Connect> {
         let times = &self.total.times;
         let all = &times.connect;
@@ -45,55 +57,67 @@ impl Gathered {
         })
     }
 
-    /// How TLS was set up; `None` where nothing went over it.
+    /// Returns how TLS was set up; `None` without TLS.
     pub fn tls(&self) -> Option<Tls> {
         let counts = &self.total.counts;
         self.plan.tls.as_ref().map(|_| Tls { full: counts.tls_full, resumed: counts.tls_resumed })
     }
 
-    /// What became of every intended delivery. `unpublished` is how many publications of the
-    /// measure phase were due and never sent; `None` in an observed run.
-    ///
-    /// # Panics
-    /// If the fates do not add up: that would be a fault of the accounts.
+    /// Returns the fates of all intended deliveries. `unpublished` is how many publications of the
+    /// measure phase were due and never sent; `None` in an observed run. Fates that do not add up are
+    /// pushmark's fault: they are reported as `imbalance`, make the arm invalid, and the run is kept.
     pub fn delivery(&self, unpublished: u64) -> Option<Delivery> {
-        self.delivery_of(&self.total.counts, unpublished)
+        self.delivery_of(&self.total.counts, unpublished, (self, None))
     }
 
-    /// The same of a half of the crowd, whose counts of publications are the arm's.
-    pub(super) fn delivery_of(&self, counts: &Counts, unpublished: u64) -> Option<Delivery> {
+    /// Returns the fates of a half of the crowd; counts of publications are those of the arm, `all`.
+    pub(super) fn delivery_of(
+        &self,
+        counts: &Counts,
+        unpublished: u64,
+        (all, half): (&Gathered, Option<Half>),
+    ) -> Option<Delivery> {
         let publisher = self.plan.publisher.as_ref()?;
         let times = &self.total.times;
         let publications = counts.publications_due;
-        // A late take-back can leave these at most at zero.
-        let [unserved, excused, superseded] =
-            [counts.unserved, counts.excused, counts.superseded].map(|n| n.max(0) as u64);
+        let provisional = [counts.unserved, counts.excused, counts.superseded];
+        let [unserved, excused, superseded] = provisional.map(|n| n.max(0) as u64);
+        let below_none: u64 = provisional.iter().map(|n| n.min(&0).unsigned_abs()).sum();
         let told = counts.delivered + counts.late + unserved + excused + superseded;
-        assert!(told <= counts.intended, "fates {told} exceed the intended {}: {counts:?}", counts.intended);
-        let mut missing = counts.intended - told;
-        // Of what nobody heard, as much as was never published is not the network's loss; and a
-        // failed publication's deliveries are excused.
+        let imbalance = told.saturating_sub(counts.intended) + below_none;
+        let mut missing = counts.intended.saturating_sub(told);
+        // A publication that was refused or never sent was not lost on the way.
         let subscribers = self.subscribers();
-        let not_sent = (unpublished as f64 * subscribers).round() as u64;
-        let silent = counts.silent.min(missing);
-        let unpublished = not_sent.min(if counts.unwatched > 0 { missing } else { silent });
+        let not_lost = match counts.unwatched {
+            0 => all.untaken.not_lost(half, unpublished, counts.publish_failed, subscribers),
+            // Too many to watch each.
+            _ => NotLost::of_all(unpublished, counts.publish_failed, subscribers),
+        };
+        let unpublished = not_lost.unpublished.min(missing);
         missing -= unpublished;
-        let refused = ((counts.publish_failed as f64 * subscribers).round() as u64).min(missing);
+        let refused = not_lost.refused.min(missing);
         missing -= refused;
-        let excused = excused + refused;
-        let expected = counts.intended - unserved - unpublished - excused - superseded;
+        // Clients of a process that ended could not receive their deliveries.
+        let absent = self.lost.owed().min(missing);
+        missing -= absent;
+        let excused = excused + refused + absent;
+        let lacking = unserved + unpublished + excused + superseded;
+        let expected = counts.intended.saturating_sub(lacking);
         let at_least_us = self.plan.deadline_ns / 1_000;
         let window = self.measured_seconds();
         let judged = match self.plan.transport {
             // A poller skips states by design: the gap is not a backlog.
             Transport::Poll => None,
             _ if self.halves.is_some() => None,
-            // A flood's crowd is not there yet.
+            // A flood's crowd is not complete yet.
             _ if self.plan.flood.is_some() => None,
             _ => stability::judge(&window, subscribers),
         };
         let unstable = judged.is_some_and(|s| s.unstable);
         debug_assert!(publisher.interval_ns > 0.0);
+        // Padding is compared as received.
+        let decoded = self.total.words.decoded;
+        let checked = publisher.check && self.plan.transport != Transport::Stream && decoded.is_none();
         Some(Delivery {
             intended: counts.intended,
             expected,
@@ -109,7 +133,8 @@ impl Gathered {
             beyond_window: counts.beyond_window,
             foreign: counts.foreign,
             unstamped: counts.unstamped,
-            corrupt: (publisher.check && self.plan.transport != Transport::Stream).then_some(counts.corrupt),
+            decoded,
+            corrupt: checked.then_some(counts.corrupt),
             latency: times.latency.summary(expected, publications, at_least_us),
             from_sent: times.from_sent.summary(expected, publications, at_least_us),
             trip: self.trip(),
@@ -121,6 +146,9 @@ impl Gathered {
             stamps_unused: counts.stamps_unused,
             spread: self.spread.summary(),
             age_of_information: age::age_of_information(&times.age_start, &times.age_end, counts),
+            clients: clients(&self.total.clients, &self.plan, |channel| all.untaken.of_channel(channel)),
+            forgotten: counts.forgotten,
+            imbalance,
             unstable,
             backlog_per_s: judged.filter(|s| s.unstable).map(|s| s.backlog_per_s),
             heat: self.heat(),
@@ -156,7 +184,7 @@ impl Gathered {
         Heat { first_second: *first, columns }
     }
 
-    /// What an observed target sent.
+    /// The messages that an observed target sent.
     pub fn observed(&self) -> Option<Observed> {
         let (counts, times) = (&self.total.counts, &self.total.times);
         self.plan.publisher.is_none().then(|| Observed {
@@ -167,7 +195,7 @@ impl Gathered {
         })
     }
 
-    /// Publications. `emitted` is what an emitter says it published in measure.
+    /// Returns publications. `emitted` is the number that an emitter reports for measure.
     pub fn published(&self, emitted: Option<u64>) -> Option<Published> {
         let publisher = self.plan.publisher.as_ref()?;
         let (counts, times) = (&self.total.counts, &self.total.times);
@@ -179,17 +207,23 @@ impl Gathered {
             }
             _ => (counts.published, counts.sent_in_measure),
         };
+        let cut_off = self.untaken.cut_off();
+        let mut failed_by = self.total.publish_failed_measure.clone();
+        if cut_off > 0 {
+            *failed_by.entry(CUT_OFF.to_owned()).or_default() += cut_off;
+        }
         // Only a request is answered.
         let answered = self.plan.publish.as_ref().is_some_and(|p| p.over == Over::Post);
         Some(Published {
             emitter: publisher.mode == Mode::Emitter,
             due: counts.publications_due,
             sent,
-            failed: counts.publish_failed,
-            failed_by: self.total.publish_failed.clone(),
+            failed: counts.publish_failed + cut_off,
+            failed_by,
             lag: times.publish_lag.summary_of_all(),
             accept: answered.then(|| times.publish_accept.summary_of_all()),
             unreachable: counts.unreachable,
+            reconnected: counts.feed_reconnected,
             pool_exhausted: counts.pool_exhausted,
             asked_per_s: counts.publications_due as f64 / measure_s,
             achieved_per_s: in_measure as f64 / measure_s,
@@ -219,7 +253,8 @@ impl Gathered {
         let (counts, times) = (&pushed.total.counts, &pushed.total.times);
         let publications = self.total.counts.publications_due;
         let measure_s = self.plan.phases.measure_ns as f64 / 1e9;
-        // A Bayeux server says itself how long it holds.
+        let answered = counts.answers + counts.timeouts + counts.answers_early + counts.answers_other;
+        // A Bayeux server advises its hold.
         let hold_s = match (self.plan.transport, self.total.hold_advised_ms) {
             (Transport::Bayeux, advised_ms @ 1..) => advised_ms as f64 / 1e3,
             _ => self.plan.hold_ns as f64 / 1e9,
@@ -227,7 +262,9 @@ impl Gathered {
         self.plan.transport.is_held().then(|| LongPoll {
             answers: counts.answers,
             timeouts: counts.timeouts,
-            answers_per_s: (counts.answers + counts.timeouts) as f64 / measure_s,
+            early: counts.answers_early,
+            other: counts.answers_other,
+            answers_per_s: answered as f64 / measure_s,
             ceiling_per_s: pushed.plan.connections as f64 / hold_s,
             hold_overshoot: times.hold_overshoot.summary_of_all(),
             deaf: times.deaf.summary_of_all(),
@@ -244,7 +281,7 @@ impl Gathered {
     /// Figures special to Bayeux.
     pub fn bayeux(&self) -> Option<Bayeux> {
         let (all, counts) = (&self.total.counts, &self.total.counts.bayeux);
-        let stood = all.opened + all.reconnected;
+        let stood = (all.opened + all.reconnected).max(0) as u64;
         let over_http = self.plan.transport == Transport::Bayeux;
         self.plan.transport.is_bayeux().then(|| Bayeux {
             order_promised: stood > 0 && counts.acknowledged >= stood,
@@ -268,7 +305,7 @@ impl Gathered {
         })
     }
 
-    /// The wire as we saw it; host-wide counters are the caller's.
+    /// The traffic as the generator measured it; the caller adds host-wide counters.
     pub fn wire(&self) -> Wire {
         let counts = &self.total.counts;
         let counted = counts.segments_of > 0;
@@ -288,7 +325,7 @@ impl Gathered {
         self.total.times.turn.summary_of_all()
     }
 
-    /// The latencies of each second, for the interval log; the arm began so long after the run.
+    /// Returns the latencies of each second, for the interval log; `began` is the arm's start in the run.
     pub fn intervals(&self, began: Duration) -> Vec<Interval> {
         let seconds = self.seconds().iter().filter(|(_, s)| !s.histogram.is_empty());
         seconds
@@ -301,10 +338,10 @@ impl Gathered {
             .collect()
     }
 
-    /// The seconds as lines of `windows.csv`, without what the monitor saw.
+    /// Returns the seconds as lines of `windows.csv`, without the monitor's figures.
     pub fn windows(&self) -> Vec<Window> {
         let phases = &self.plan.phases;
-        // Each hears so many of the channels.
+        // Each client receives `per_connection` of the channels.
         let share = f64::from(self.plan.subscriptions.channels.max(1))
             / f64::from(if self.plan.subscriptions.room_size.is_some() {
                 1
@@ -366,4 +403,20 @@ pub fn phases(phases: &Phases) -> Vec<Phase> {
         end_us: to / 1_000,
     };
     phases.spans().into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pushmark_model::record::Record;
+
+    #[test]
+    fn fates_that_exceed_what_was_intended_are_told_and_nothing_panics() {
+        let plan = super::super::testing::arm();
+        let mut gathered = Gathered::new(&plan, 1);
+        let counts = Counts { intended: 10, delivered: 9, unserved: 3, superseded: -1, ..Counts::default() };
+        gathered.add(&Record { counts, last: true, ..Record::default() });
+        let delivery = gathered.delivery(0).unwrap();
+        assert_eq!((delivery.imbalance, delivery.missing), (3, 0));
+    }
 }

@@ -1,6 +1,6 @@
-//! Emits, second by second: how long a publication took to reach the last who heard it, and how
-//! many heard it. By the second of its due instant, so that a stalled server's gap stays where it
-//! belongs. One entry a second, whatever was published.
+//! Emits, second by second: how long a publication took to reach its last receiver, and how many clients
+//! received it. An entry belongs to the second of the due instant, so that a stalled server's gap stays in
+//! its place. One entry a second, however many publications.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,23 +18,23 @@ const HELD_MAX: usize = 256;
 pub(crate) struct Emits {
     /// Publications.
     count: u64,
-    /// Of them heard by anybody.
+    /// Publications received by at least one client.
     heard: u64,
-    /// Who heard them, added up.
+    /// Sum of their receivers.
     receivers: u64,
     /// Last received − sent, added up, µs.
     sum_us: i64,
-    /// Longest; absent if nobody heard one.
+    /// Longest; absent if no client received one.
     pub(crate) max_us: Option<i64>,
 }
 
 impl Emits {
-    /// Mean last received − sent; absent if nobody heard one.
+    /// Mean last received − sent; absent if no client received one.
     pub(crate) fn mean_us(&self) -> Option<i64> {
         (self.heard > 0).then(|| self.sum_us / self.heard as i64)
     }
 
-    /// Mean number that heard a publication; absent if none was watched.
+    /// Mean number of receivers of a publication; absent if none was watched.
     pub(crate) fn receivers(&self) -> Option<f64> {
         (self.count > 0).then(|| self.receivers as f64 / self.count as f64)
     }
@@ -48,7 +48,7 @@ impl Emits {
     }
 }
 
-/// Those of a run: the last minutes in memory, what came before set aside.
+/// The emits of a run: the last minutes in memory, earlier ones in a file.
 #[derive(Debug, Default)]
 pub(super) struct EmitsBySecond {
     held: BTreeMap<u32, Emits>,
@@ -71,23 +71,23 @@ impl EmitsBySecond {
         self.held.entry(whole.due_second).or_default().add(&emits);
     }
 
-    /// The older half is held no more. One that is completed later than that begins anew, and is added
-    /// up at the end.
+    /// Moves the older half to the file. A second that receives more later starts a new entry; the two are
+    /// added at the end.
     fn set_aside(&mut self) {
         let Some((&middle, _)) = self.held.iter().nth(self.held.len() / 2) else { return };
         let younger = self.held.split_off(&middle);
         let older = std::mem::replace(&mut self.held, younger);
         let what = older.into_iter().collect();
         if self.aside.put(&what).is_err() {
-            // Where there is no room for them, memory has to do.
+            // If the file cannot be written, they stay in memory.
             self.held.extend(what);
         }
     }
 
-    /// Everything comes back: the arm is over.
+    /// Returns everything: the arm is over.
     ///
     /// # Errors
-    /// The file's own; what was read until then has come back.
+    /// Fails if the file cannot be read; everything read until then is restored.
     pub(super) fn recall(&mut self) -> io::Result<()> {
         let EmitsBySecond { held, aside, .. } = self;
         aside.take(|older| {
@@ -95,7 +95,7 @@ impl EmitsBySecond {
         })
     }
 
-    /// Publications that somebody heard.
+    /// Publications that at least one client received.
     pub(super) fn heard(&self) -> u64 {
         self.heard
     }

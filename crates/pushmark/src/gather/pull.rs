@@ -1,18 +1,18 @@
-//! Who pushed and who pulled: the halves of a crowd, what polls repaired, and the trip time of all
-//! receipts, by which a poll and a push can be set side by side.
+//! Pushed and pulled halves of a crowd, the losses that polls repaired, and the trip time of all receipts, by
+//! which polling and push can be compared.
 
 use std::io;
 
 use pushmark_model::histogram::Distribution;
 use pushmark_model::hybrid::Half;
 use pushmark_model::plan::ArmPlan;
-use pushmark_model::record::{Counts, Record};
+use pushmark_model::record::Record;
 use pushmark_model::run::{Hybrid, HybridHalf, Latency, SafetyPolls};
 use pushmark_model::transport::Transport;
 
 use super::Gathered;
 
-/// The two halves of an arm that pushes or pulls, gathered apart.
+/// The two halves of a hybrid arm, gathered separately.
 #[derive(Debug)]
 pub(super) struct Halves {
     push: Gathered,
@@ -22,7 +22,7 @@ pub(super) struct Halves {
 }
 
 impl Halves {
-    /// None where each client does the same.
+    /// Returns `None` if all clients do the same.
     pub(super) fn of(plan: &ArmPlan, shards: u32) -> Option<Box<Halves>> {
         let sides = plan.hybrid.as_ref()?.sides;
         let mut halves = plan.halves().into_iter().filter_map(|(half, arm)| {
@@ -38,6 +38,12 @@ impl Halves {
         half.add(record);
     }
 
+    pub(super) fn lose(&mut self, shards: &[u32]) {
+        let (push, pull): (Vec<u32>, Vec<u32>) = shards.iter().partition(|shard| **shard < self.shards);
+        self.push.lose(&push);
+        self.pull.lose(&pull);
+    }
+
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.push.close()?;
         self.pull.close()
@@ -45,12 +51,12 @@ impl Halves {
 }
 
 impl Gathered {
-    /// The halves' figures, or those of polls beside a push; `None` for all other crowds.
+    /// The figures of both halves, or of safety polls; `None` for all other crowds.
     pub fn hybrid(&self, unpublished: u64) -> Option<Hybrid> {
         let sides = self.plan.hybrid.as_ref()?.sides;
         let safety = &self.total.counts.safety;
         let of =
-            |half| self.half(half).map(|gathered| gathered.figures_as_half(&self.total.counts, unpublished));
+            |half| self.half(half).map(|gathered| gathered.figures_as_half((self, Some(half)), unpublished));
         Some(Hybrid {
             push: of(Half::Push),
             pull: of(Half::Pull),
@@ -72,7 +78,7 @@ impl Gathered {
         })
     }
 
-    /// The part of the crowd that polled: the whole of it, or its half.
+    /// The part of the crowd that polled: all of it, or one half.
     pub(super) fn pollers(&self) -> Option<&Gathered> {
         match self.plan.transport {
             Transport::Poll => Some(self),
@@ -88,15 +94,16 @@ impl Gathered {
         }
     }
 
-    fn figures_as_half(&self, all: &Counts, unpublished: u64) -> HybridHalf {
+    fn figures_as_half(&self, of: (&Gathered, Option<Half>), unpublished: u64) -> HybridHalf {
         // Publications are those of the arm, whichever half's shard sent them.
+        let all = &of.0.total.counts;
         let mut own = self.total.counts.clone();
         own.publications_due = all.publications_due;
         own.publish_failed = all.publish_failed;
         HybridHalf {
             transport: self.plan.transport,
             connections: self.connections(),
-            delivery: self.delivery_of(&own, unpublished),
+            delivery: self.delivery_of(&own, unpublished, of),
             measure_bytes_in: own.measure_bytes_in,
             measure_bytes_out: own.measure_bytes_out,
         }

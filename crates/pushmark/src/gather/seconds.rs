@@ -8,9 +8,9 @@ use pushmark_model::second::{Second, SetAside};
 
 use crate::aside::Aside;
 
-/// Seconds in memory: more than anyone looks back while records come.
+/// Seconds in memory: more than any reader looks back while records arrive.
 const HELD_MAX: usize = 120;
-/// Cells of the heat map in memory; beyond them all but the last [`HELD_MAX`] seconds' go.
+/// Cells of the heat map in memory; beyond this number only those of the last [`HELD_MAX`] seconds stay.
 const CELLS_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
@@ -32,14 +32,14 @@ impl Seconds {
             if self.aside.put(&what).is_err()
                 && let SetAside::Second(number, oldest) = what
             {
-                // Where there is no room for it, memory has to do.
+                // If the file cannot be written, it stays in memory.
                 self.held.insert(number, *oldest);
                 return;
             }
         }
     }
 
-    /// Sets the older part of a heat map aside, where it has grown.
+    /// Sets the older part of a heat map aside if it has grown too large.
     pub(super) fn cool(&mut self, heat: &mut Heat) {
         let Some((&(newest, _), _)) = heat.last_key_value().filter(|_| heat.len() > CELLS_MAX) else {
             return;
@@ -58,10 +58,10 @@ impl Seconds {
         &self.held
     }
 
-    /// Everything comes back: the arm is over.
+    /// Returns everything: the arm is over.
     ///
     /// # Errors
-    /// The file's own; what was read until then has come back.
+    /// Fails if the file cannot be read; everything read until then is restored.
     pub(super) fn recall(&mut self, heat: &mut Heat) -> io::Result<()> {
         let Seconds { held, aside } = self;
         aside.take(|what| match what {
@@ -93,7 +93,7 @@ mod tests {
             for row in 0..20 {
                 *heat.entry((number, row)).or_default() += u64::from(row) + 1;
             }
-            // One that came long after its time.
+            // A record that arrived long after its time.
             *heat.entry((number / 2, 29)).or_default() += 1;
             seconds.cool(&mut heat);
             assert!(seconds.held().len() <= HELD_MAX && heat.len() <= CELLS_MAX, "{number}");

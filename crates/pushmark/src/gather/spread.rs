@@ -1,16 +1,16 @@
-//! Broadcasts of all shards joined: when the first, the median and the last subscriber heard.
+//! Joins broadcasts of all shards: when the first, the median and the last subscriber received them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 
 use pushmark_model::histogram::Distribution;
-use pushmark_model::plan::ArmPlan;
 use pushmark_model::record::{Broadcast, sketch_value};
 use pushmark_model::run::Spread;
 
 use super::emits::{Emits, EmitsBySecond};
 
-/// Broadcasts that wait for another shard's part; beyond it the oldest are given up.
+/// Broadcasts that wait for another shard's part; beyond this number the oldest are dropped: that shard
+/// watched other broadcasts.
 const WAITING_MAX: usize = 65_536;
 
 #[derive(Debug)]
@@ -18,6 +18,9 @@ pub(super) struct Spreads {
     /// Subscribers of each channel in the whole arm.
     planned: Vec<u32>,
     waiting: HashMap<(u32, u64), Broadcast>,
+    /// In the order of their first parts; some complete ones are still listed.
+    order: VecDeque<(u32, u64)>,
+    incomplete: u64,
     first: Distribution,
     median: Distribution,
     last: Distribution,
@@ -28,16 +31,13 @@ pub(super) struct Spreads {
 }
 
 impl Spreads {
-    pub(super) fn new(plan: &ArmPlan) -> Spreads {
-        let mut planned = vec![0; plan.subscriptions.channels as usize];
-        for connection in 0..plan.connections {
-            for channel in plan.channels_of(connection) {
-                planned[channel as usize] += 1;
-            }
-        }
+    /// Creates it with the number of subscribers of each channel in the whole arm.
+    pub(super) fn new(planned: Vec<u32>) -> Spreads {
         Spreads {
             planned,
             waiting: HashMap::new(),
+            order: VecDeque::new(),
+            incomplete: 0,
             first: Distribution::default(),
             median: Distribution::default(),
             last: Distribution::default(),
@@ -63,9 +63,9 @@ impl Spreads {
                     whole.planned == planned
                 }
                 None => {
-                    if self.waiting.len() < WAITING_MAX {
-                        self.waiting.insert(key, part.clone());
-                    }
+                    self.waiting.insert(key, part.clone());
+                    self.order.push_back(key);
+                    self.give_up();
                     false
                 }
             };
@@ -73,6 +73,14 @@ impl Spreads {
                 let whole = self.waiting.remove(&key).expect("just joined");
                 self.complete(&whole);
             }
+        }
+    }
+
+    /// Drops the oldest if too many wait.
+    fn give_up(&mut self) {
+        while self.order.len() > WAITING_MAX {
+            let oldest = self.order.pop_front().and_then(|key| self.waiting.remove(&key));
+            self.incomplete += u64::from(oldest.is_some());
         }
     }
 
@@ -93,29 +101,30 @@ impl Spreads {
         record(&mut self.median, median(whole));
     }
 
-    /// No more comes: what was set aside comes back.
+    /// Ends the input and restores the data set aside.
     ///
     /// # Errors
-    /// It cannot be read again, in whole or in part.
+    /// Fails if that data cannot be read again, in whole or in part.
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.emits.recall()
     }
 
-    /// Watched publications that somebody heard.
+    /// Watched publications that at least one client received.
     pub(super) fn heard(&self) -> u64 {
         self.emits.heard()
     }
 
-    /// Of the publications due in a second.
+    /// The emits of the publications due in a second.
     pub(super) fn emits(&self, second: u32) -> Emits {
         self.emits.of(second)
     }
 
-    /// The figures; `None` where no broadcast was watched.
+    /// Returns the figures; `None` if no broadcast was watched.
     pub(super) fn summary(&self) -> Option<Spread> {
-        (self.broadcasts + self.not_heard_by_all > 0).then(|| Spread {
+        (self.broadcasts + self.not_heard_by_all + self.incomplete > 0).then(|| Spread {
             broadcasts: self.broadcasts,
             not_heard_by_all: self.not_heard_by_all,
+            incomplete: self.incomplete + self.waiting.len() as u64,
             sampled: self.sampled,
             first: self.first.summary(self.broadcasts, self.broadcasts, 0),
             median: self.median.summary(self.broadcasts, self.broadcasts, 0),
@@ -136,7 +145,7 @@ fn join(whole: &mut Broadcast, part: &Broadcast) {
     whole.received += part.received;
     whole.first_us = whole.first_us.min(part.first_us);
     whole.last_us = whole.last_us.max(part.last_us);
-    // Heard in either part: the stamp says the same in both.
+    // Received in either part: the stamp is the same in both.
     if part.received > 0 {
         whole.sent_after_us = part.sent_after_us;
     }
@@ -163,17 +172,7 @@ mod tests {
     use pushmark_model::record::sketch_bin;
 
     fn spreads(planned: u32) -> Spreads {
-        Spreads {
-            planned: vec![planned],
-            waiting: HashMap::new(),
-            first: Default::default(),
-            median: Default::default(),
-            last: Default::default(),
-            broadcasts: 0,
-            not_heard_by_all: 0,
-            sampled: false,
-            emits: Default::default(),
-        }
+        Spreads::new(vec![planned])
     }
 
     fn part(latencies_us: &[i64], planned: u32) -> Broadcast {
@@ -221,5 +220,18 @@ mod tests {
         let emits = s.emits(4);
         assert_eq!((emits.max_us, emits.mean_us(), emits.receivers()), (Some(100), Some(100), Some(4.0)));
         assert_eq!(s.emits(5), Emits::default());
+    }
+
+    #[test]
+    fn orphans_give_way_and_the_figures_go_on() {
+        let mut s = spreads(4);
+        let of = |sequence| Broadcast { sequence, ..part(&[10, 20], 2) };
+        let orphans = WAITING_MAX as u64 + 3;
+        (0..orphans).for_each(|n| s.add(&[of(n)]));
+        assert_eq!((s.waiting.len(), s.incomplete), (WAITING_MAX, 3));
+        s.add(&[of(orphans), of(orphans)]);
+        let summary = s.summary().unwrap();
+        assert_eq!((summary.broadcasts, summary.incomplete), (1, 4 + WAITING_MAX as u64 - 1));
+        assert_eq!(s.order.len(), WAITING_MAX);
     }
 }

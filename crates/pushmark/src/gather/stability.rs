@@ -1,11 +1,11 @@
 //! Whether the backlog (sent − received) grows through the window.
 //!
-//! Lost messages also widen that gap, but they do not age: an arm is unstable only if what
-//! does arrive takes longer and longer too.
+//! Lost messages also widen that gap, but they do not age: an arm is unstable only if the latency of the
+//! delivered messages keeps growing too.
 
 use super::Second;
 
-/// What a series of seconds says of the backlog.
+/// The backlog over a series of seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stability {
     /// The backlog grew, and latency with it.
@@ -18,14 +18,14 @@ pub struct Stability {
 const SLOPE_MAX: f64 = 0.01;
 /// The last quarter's median latency over the first quarter's.
 const AGEING_MIN: f64 = 1.5;
-/// And at least so much later, µs.
+/// The minimum growth in latency, µs.
 const AGEING_MIN_US: f64 = 5_000.0;
-/// Fewer whole seconds tell nothing.
+/// Fewer whole seconds are not enough for a judgement.
 const SECONDS_MIN: usize = 4;
-/// As do fewer publications: the last of a few is still on its way when the window closes.
+/// Fewer publications are not enough either: the last one may still be in flight when the window closes.
 const PUBLICATIONS_MIN: u64 = 8;
 
-/// Judges the seconds of the measure phase. `subscribers` hear each publication.
+/// Judges the seconds of the measure phase. Each publication has `subscribers` subscribers.
 pub(super) fn judge(seconds: &[&Second], subscribers: f64) -> Option<Stability> {
     let publications: u64 = seconds.iter().map(|s| s.due).sum();
     if seconds.len() < SECONDS_MIN || publications < PUBLICATIONS_MIN {
@@ -46,7 +46,7 @@ pub(super) fn judge(seconds: &[&Second], subscribers: f64) -> Option<Stability> 
     let late = median_of(&seconds[seconds.len() - quarter..]);
     let ageing = match (early, late) {
         (Some(early), Some(late)) => late > early * AGEING_MIN && late > early + AGEING_MIN_US,
-        // Nothing arrives at the end: that is loss or death, which are told elsewhere.
+        // Nothing arrives at the end: loss or death, which are reported elsewhere.
         _ => false,
     };
     Some(Stability { unstable: ageing && backlog_per_s > offered * SLOPE_MAX, backlog_per_s })
@@ -108,7 +108,7 @@ mod tests {
             latency_us: Some((p50, p50, p50)),
             ..Second::default()
         };
-        // The second, larger in its effect, comes at the window's end.
+        // The second lateness, with the larger effect, is at the end of the window.
         let seconds = [of(0, 0, 0), of(1, 100, 1_000), of(0, 0, 1_000), of(1, 20, 900_000)];
         assert_eq!(judge(&seconds.iter().collect::<Vec<_>>(), 100.0), None);
     }

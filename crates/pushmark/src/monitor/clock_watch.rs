@@ -1,9 +1,8 @@
-//! Watches REALTIME − MONOTONIC for steps: after one, wall-clock stamps of before and after
-//! cannot be compared.
+//! Watches REALTIME − MONOTONIC for steps: wall-clock stamps before and after a step cannot be compared.
 
 /// A change beyond this is a step ...
 const STEP_NS: u64 = 1_000_000;
-/// ... on top of what slewing may do: the kernel bends the clock by at most 500 ppm.
+/// ... in addition to slewing: the kernel adjusts the rate of the clock by at most 500 ppm.
 const SLEW_NS_PER_S: u64 = 500_000;
 
 /// Offsets seen so far.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use pushmark_model::run::{Generator, Latency, Server, Window};
+use pushmark_model::run::{Foreign, Generator, Latency, Server, Window};
 
+use super::others;
 use super::process::ThreadUse;
 use super::snapshot::{Sample, Snapshot};
 
-/// Names of the threads that carry load begin so.
+/// Prefix of the names of load threads.
 const SHARD: &str = "shard-";
-/// Crowds that differ by less say nothing about one connection: pages are 4 KiB.
+/// A smaller difference between crowds shows nothing about one connection: pages are 4 KiB.
 const CROWD_SPAN_MIN: u64 = 50;
 
 /// Memory at one size of the crowd.
@@ -23,8 +24,8 @@ pub struct CrowdPoint {
     pub kernel_memory_bytes: u64,
 }
 
-/// What the server cost between two snapshots; `None` if it was not watched. `crowd` are
-/// readings while the crowd grew, the empty one first.
+/// Returns the server's cost between two snapshots; `None` if it was not watched. `crowd` holds readings
+/// while the crowd grew, the empty one first.
 pub fn server(start: &Snapshot, end: &Snapshot, crowd: &[CrowdPoint]) -> Option<Server> {
     let (before, after) = (start.sample.server?, end.sample.server?);
     let per_connection = |bytes: fn(&CrowdPoint) -> u64| {
@@ -42,11 +43,12 @@ pub fn server(start: &Snapshot, end: &Snapshot, crowd: &[CrowdPoint]) -> Option<
         threads_max: end.peaks.server_threads,
         run_queue_wait_us: micros(before.run_queue_wait_ns, after.run_queue_wait_ns),
         ended: None,
+        ended_us: None,
     })
 }
 
-/// What we cost between two snapshots. The loop lag is the shards' own. Shards run on so many `cpus`
-/// in turn; 0: anywhere.
+/// Returns the generator's cost between two snapshots. The shards measured the loop lag. Shards are assigned
+/// to `cpus` CPUs in turn; 0: not pinned.
 pub fn generator(start: &Snapshot, end: &Snapshot, loop_lag: Latency, cpus: usize) -> Generator {
     let window_ns = end.sample.t_ns.saturating_sub(start.sample.t_ns);
     let shards = shards(start, end);
@@ -69,7 +71,31 @@ pub fn worst_shard_wait(start: &Snapshot, end: &Snapshot) -> f64 {
     share(shards(start, end).iter().map(|s| s.wait_ns).max().unwrap_or(0), window_ns)
 }
 
-/// What a shard thread used in a window.
+/// Returns the use of the run's CPUs by other programs between two snapshots. Interrupts are left out because
+/// they contain the kernel's work for the run. `cpus`: the number of the run's CPUs; `ours`: the root
+/// processes of the run.
+pub fn foreign(start: &Snapshot, end: &Snapshot, cpus: usize, ours: &[i32]) -> Foreign {
+    let window_ns = end.sample.t_ns.saturating_sub(start.sample.t_ns);
+    let cpus = if cpus == 0 { end.host.tasks_ns_by_cpu.len() } else { cpus }.max(1) as u64;
+    let own_ns = |s: &Sample| s.generator.cpu_ns + s.server.map_or(0, |server| server.cpu_ns) + s.beside_ns;
+    let ours_ns = own_ns(&end.sample).saturating_sub(own_ns(&start.sample));
+    let all_ns = end.sample.tasks_ns.saturating_sub(start.sample.tasks_ns);
+    let by = end.others.busiest_since(&start.others, ours, window_ns);
+    Foreign { cpu: share(all_ns.saturating_sub(ours_ns), window_ns * cpus).min(1.0), by: others::named(&by) }
+}
+
+/// Of the time in which the server wanted to run, returns the share that it waited because other programs
+/// used its cores; `None` if it never wanted to run. A server of many threads also waits for its own threads,
+/// so other programs are charged in proportion to their part of the CPU use.
+pub fn server_wait(server: &Server, foreign: &Foreign, cpus: usize) -> Option<f64> {
+    let wanted_us = server.cpu_us + server.run_queue_wait_us;
+    let foreign_us = foreign.cpu * server.window_us as f64 * cpus.max(1) as f64;
+    let used_us = foreign_us + server.cpu_us as f64;
+    (wanted_us > 0 && used_us > 0.0)
+        .then(|| server.run_queue_wait_us as f64 / wanted_us as f64 * (foreign_us / used_us))
+}
+
+/// The CPU use of a shard thread in a window.
 struct ShardUse {
     number: usize,
     cpu_ns: u64,
@@ -87,7 +113,7 @@ fn shards(start: &Snapshot, end: &Snapshot) -> Vec<ShardUse> {
     end.threads.iter().filter_map(shard).collect()
 }
 
-/// The shards that share a core, together; where nobody is kept to one, the busiest alone.
+/// The busiest core: the sum of the shards that share it. Without pinning, the busiest shard.
 fn busiest_core_ns(shards: &[ShardUse], cpus: usize) -> u64 {
     let mut cores = BTreeMap::<usize, u64>::new();
     for shard in shards {
@@ -118,8 +144,8 @@ pub fn tcp_trouble(start: &Snapshot, end: &Snapshot) -> (u64, u64) {
     )
 }
 
-/// What one more connection adds, by least squares over `(connections, bytes)`; `None` if the
-/// crowd sizes do not differ enough to tell.
+/// Returns the bytes that one more connection adds, by least squares over `(connections, bytes)`; `None` if
+/// the crowd sizes do not differ enough.
 pub fn slope(points: &[(u64, u64)]) -> Option<f64> {
     let low = points.iter().map(|p| p.0).min()?;
     let high = points.iter().map(|p| p.0).max()?;
@@ -152,13 +178,13 @@ pub fn fill_windows(windows: &mut [Window], samples: &[Sample], arm_start_ns: u6
         window.host_cpu_us = counted(|s| s.host_busy_ns);
         let last = samples.iter().rev().find(|s| s.t_ns <= to_ns && s.t_ns + 2_000_000_000 > to_ns);
         window.server_rss_bytes = last.and_then(|s| s.server).map(|p| p.rss_bytes);
-        window.host_active_bytes = last.and_then(|s| s.host_active_bytes);
+        window.host_used_bytes = last.and_then(|s| s.host_used_bytes);
         window.server_threads = last.and_then(|s| s.server).map(|p| p.threads);
         window.generator_rss_bytes = last.map(|s| s.generator.rss_bytes);
     }
 }
 
-/// CPU of the server's tree between two instants, µs; `None` where the samples do not cover them.
+/// CPU of the server's tree between two instants, µs; `None` if the samples do not cover them.
 pub fn server_cpu_us(samples: &[Sample], from_ns: u64, to_ns: u64) -> Option<f64> {
     let cpu_ns = |at_ns| at(samples, at_ns, |s| s.server.map(|p| p.cpu_ns));
     Some((cpu_ns(to_ns)? - cpu_ns(from_ns)?) / 1_000.0)
@@ -229,6 +255,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_neither_servers_nor_ours_is_foreign() {
+        let (start, mut end) = (snapshot(10 * S, &[0]), snapshot(20 * S, &[S]));
+        let used = |cpu_ns| ProcessUse { cpu_ns, ..ProcessUse::default() };
+        end.sample.tasks_ns = 9 * S;
+        end.sample.generator = used(2 * S);
+        end.sample.server = Some(used(3 * S));
+        end.sample.beside_ns = S / 2;
+        end.host.tasks_ns_by_cpu = vec![0; 4];
+        // 9 − 5.5 of 2 × 10 s, of 4 × 10 s.
+        assert_eq!(foreign(&start, &end, 2, &[]).cpu, 0.175);
+        assert_eq!(foreign(&start, &end, 0, &[]).cpu, 0.0875);
+        end.sample.tasks_ns = 5 * S;
+        assert_eq!(foreign(&start, &end, 2, &[]).cpu, 0.0, "ticks tell less than threads");
+    }
+
+    #[test]
+    fn a_server_waits_for_others_by_their_part() {
+        let server = |cpu_us, wait_us| Server {
+            cpu_us,
+            run_queue_wait_us: wait_us,
+            window_us: 10_000_000,
+            ..Server::default()
+        };
+        let others = |cpu| Foreign { cpu, ..Foreign::default() };
+        // Alone on a full core its threads wait only for each other.
+        assert_eq!(server_wait(&server(10_000_000, 30_000_000), &others(0.0), 2), Some(0.0));
+        // Other programs use as much as the server: half of its wait is charged to them.
+        assert_eq!(server_wait(&server(5_000_000, 5_000_000), &others(0.25), 2), Some(0.25));
+        assert_eq!(server_wait(&server(0, 0), &others(0.5), 2), None);
+    }
+
+    #[test]
     fn a_server_not_watched_has_no_cost() {
         assert!(server(&snapshot(0, &[]), &snapshot(S, &[]), &[]).is_none());
     }
@@ -265,7 +323,7 @@ mod tests {
                 t_ns: i * S + S / 2,
                 softirq_ns: i * i * 1_000_000,
                 host_busy_ns: Some(i * 400_000_000),
-                host_active_bytes: Some(i * 4_096),
+                host_used_bytes: Some(i * 4_096),
                 generator: ProcessUse { cpu_ns: i * 100_000_000, ..ProcessUse::default() },
                 ..Sample::default()
             })
@@ -275,7 +333,7 @@ mod tests {
         let cpu: Vec<_> = windows.iter().map(|w| w.generator_cpu_us).collect();
         assert_eq!(cpu, [Some(100_000), Some(100_000), None], "the last second is not covered");
         assert_eq!(windows[0].softirq_us, Some(2_000));
-        assert_eq!((windows[1].host_cpu_us, windows[1].host_active_bytes), (Some(400_000), Some(8_192)));
+        assert_eq!((windows[1].host_cpu_us, windows[1].host_used_bytes), (Some(400_000), Some(8_192)));
         assert_eq!(windows[0].server_cpu_us, None);
     }
 }

@@ -1,14 +1,15 @@
-//! Watches what a run costs: the server's process tree, this process with its agents, and the host
-//! under both.
+//! Measures the cost of a run: the server's process tree, this process with its agents, and their host.
 //!
-//! One thread reads at 1 Hz on an absolute schedule; whoever needs a figure for an exact
-//! window takes a [`Snapshot`] at both of its ends and subtracts ([`figures`]). Nothing here
-//! judges: that is [`crate::verdict`].
+//! One thread reads at 1 Hz on an absolute schedule. For the figures of an exact window, take a
+//! [`Snapshot`] at both of its ends and subtract ([`figures`]). [`crate::verdict`] judges the figures.
 
 mod clock_watch;
 pub mod figures;
 mod host;
+pub(crate) mod listener;
+pub(crate) mod others;
 mod process;
+mod pulse;
 mod samples;
 mod snapshot;
 mod tree;
@@ -22,13 +23,29 @@ use pushmark_net::Clock;
 
 pub use clock_watch::ClockWatch;
 pub use host::{HostUse, TcpUse};
+use others::Others;
 pub use process::{ProcessUse, ThreadUse};
+pub use pulse::Stall;
+use pulse::{BEAT_NS, Pulse};
 use samples::Samples;
 pub use snapshot::{Peaks, Sample, Snapshot};
 pub(crate) use tree::Tree;
 
 /// Time between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// The watched processes.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// The root of the server's process tree; absent: unknown.
+    pub server: Option<i32>,
+    /// Other processes of the generator.
+    pub agents: Vec<i32>,
+    /// Roots of other trees that belong to the run: a browser, a target that was already running.
+    pub beside: Vec<i32>,
+    /// CPUs that the run has; empty: all.
+    pub cpus: Vec<u32>,
+}
 
 /// A running sampler. Dropping it ends its thread.
 #[derive(Debug)]
@@ -39,17 +56,24 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts sampling the tree under `server_pid`, if there is one to watch, and the generator:
-    /// this process and its `agents`. Times are those of `clock`, which must count ns of a
+    /// Starts sampling the server's tree, if there is one to watch, the generator (this process and
+    /// its agents) and the host under them. Times are those of `clock`, which must count ns of a
     /// monotonic clock.
-    pub fn start(server_pid: Option<i32>, agents: &[i32], clock: fn() -> u64) -> std::io::Result<Monitor> {
+    ///
+    /// # Errors
+    /// Fails if `/proc` cannot be read, or a thread cannot be started.
+    pub fn start(watched: Watched, clock: fn() -> u64) -> std::io::Result<Monitor> {
         let unread = || std::io::Error::other("/proc/self cannot be read: is /proc mounted?");
         let ours = Tree::alone(std::process::id() as i32).ok_or_else(unread)?;
         let generator =
-            std::iter::once(ours).chain(agents.iter().filter_map(|pid| Tree::alone(*pid))).collect();
+            std::iter::once(ours).chain(watched.agents.iter().filter_map(|pid| Tree::alone(*pid))).collect();
         let mut watch = Watch {
-            server: server_pid.and_then(Tree::new),
+            server: watched.server.and_then(Tree::new),
+            beside: watched.beside.iter().filter_map(|pid| Tree::new(*pid)).collect(),
             generator,
+            ours: watched.roots(),
+            cpus: watched.cpus,
+            stalls: Vec::new(),
             clock,
             offsets: ClockWatch::default(),
             peaks: Peaks::default(),
@@ -70,6 +94,17 @@ impl Monitor {
         self.locked().snapshot(false)
     }
 
+    /// [`Monitor::mark`] with the CPU use of every process of the host: for both ends of measure.
+    pub fn mark_with_others(&self) -> Snapshot {
+        let others = Others::read();
+        Snapshot { others, ..self.mark() }
+    }
+
+    /// The root processes of the run.
+    pub(crate) fn ours(&self) -> Vec<i32> {
+        self.locked().ours.clone()
+    }
+
     /// [`Monitor::mark`] with the server's PSS, which holds the server's memory map while it
     /// is summed: at start, full and end only.
     pub fn mark_with_pss(&self) -> Snapshot {
@@ -81,14 +116,13 @@ impl Monitor {
         self.locked().samples.latest()
     }
 
-    /// Whether any process of the server's tree was there at the last reading; `None` when
-    /// there is none to watch.
+    /// Whether any process of the server's tree existed at the last reading; `None` if there is no server to
+    /// watch.
     pub fn server_is_alive(&self) -> Option<bool> {
         self.locked().server.as_ref().map(Tree::is_alive)
     }
 
-    /// Ends sampling and gives everything sampled, oldest first; and why some of it cannot be read
-    /// again, where that is so.
+    /// Ends sampling. Returns all samples, oldest first, and an error if some cannot be read again.
     pub fn stop(mut self) -> (Vec<Sample>, std::io::Result<()>) {
         self.end();
         let mut watch = self.locked();
@@ -103,9 +137,17 @@ impl Monitor {
     fn end(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic in the sampler has been printed; what it gathered is still good.
+            // A panic in the sampler has been printed; its samples are still good.
             let _ = thread.join();
         }
+    }
+}
+
+impl Watched {
+    fn roots(&self) -> Vec<i32> {
+        let own = std::process::id() as i32;
+        let all = self.server.iter().chain(&self.agents).chain(&self.beside);
+        all.copied().chain([own]).collect()
     }
 }
 
@@ -115,27 +157,46 @@ impl Drop for Monitor {
     }
 }
 
-/// The sampler's loop: due instants are start + n × interval, whatever a reading took.
+/// The sampler's loop: due instants are start + n × interval, whatever a reading took. It wakes
+/// more often, to detect that this process was stopped.
 fn sample_until(stopped: &Receiver<()>, clock: fn() -> u64, watch: &Mutex<Watch>) {
     let mut due_ns = clock() + INTERVAL_NS;
+    let mut pulse = Pulse::default();
     loop {
-        let wait = Duration::from_nanos(due_ns.saturating_sub(clock()));
-        match stopped.recv_timeout(wait) {
+        let wait_ns = due_ns.saturating_sub(clock()).min(BEAT_NS);
+        match stopped.recv_timeout(Duration::from_nanos(wait_ns)) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
         }
-        watch.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).sample();
+        let now_ns = clock();
+        let stall = pulse.beat(now_ns, wait_ns);
+        if stall.is_none() && now_ns < due_ns {
+            continue;
+        }
+        let mut watch = watch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(stall) = stall {
+            pulse::keep(&mut watch.stalls, stall);
+        }
+        if now_ns < due_ns {
+            continue;
+        }
+        watch.sample();
         let missed = clock().saturating_sub(due_ns) / INTERVAL_NS;
         due_ns += INTERVAL_NS * (missed + 1);
     }
 }
 
-/// What the sampler and `mark` share.
+/// The state that the sampler and `mark` share.
 #[derive(Debug)]
 struct Watch {
     server: Option<Tree>,
     /// This process and its agents.
     generator: Vec<Tree>,
+    beside: Vec<Tree>,
+    /// Roots of all of them.
+    ours: Vec<i32>,
+    cpus: Vec<u32>,
+    stalls: Vec<Stall>,
     clock: fn() -> u64,
     offsets: ClockWatch,
     peaks: Peaks,
@@ -153,7 +214,9 @@ impl Watch {
             steal_ns: host.steal_ns,
             kernel_memory_bytes: host.kernel_memory_bytes(),
             host_busy_ns: (host.busy_ns > 0).then_some(host.busy_ns),
-            host_active_bytes: host.active_bytes,
+            host_used_bytes: host.used_bytes,
+            tasks_ns: host.tasks_ns(&self.cpus),
+            beside_ns: self.beside.iter_mut().map(|tree| tree.read().cpu_ns).sum(),
             clock_offset_ns: Clock::realtime_minus_monotonic_ns(),
         };
         self.offsets.offset_seen(sample.t_ns, sample.clock_offset_ns);
@@ -175,8 +238,10 @@ impl Watch {
             threads,
             host,
             server_pss_bytes: self.server.as_ref().filter(|_| with_pss).and_then(Tree::pss_bytes),
+            others: Others::default(),
             peaks: self.peaks,
             clock: self.offsets,
+            stalls: self.stalls.clone(),
         }
     }
 }
@@ -187,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_window_of_our_own_work_shows_in_two_snapshots() {
-        let monitor = Monitor::start(None, &[], Clock::now).unwrap();
+        let monitor = Monitor::start(Watched::default(), Clock::now).unwrap();
         let start = monitor.mark();
         let until_ns = Clock::now() + 60_000_000;
         while Clock::now() < until_ns {
@@ -206,7 +271,9 @@ mod tests {
     #[test]
     fn a_server_that_ends_is_seen_to_end() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-        let monitor = Monitor::start(Some(child.id() as i32), &[], Clock::now).unwrap();
+        let monitor =
+            Monitor::start(Watched { server: Some(child.id() as i32), ..Watched::default() }, Clock::now)
+                .unwrap();
         assert_eq!(monitor.server_is_alive(), Some(true));
         assert!(monitor.mark_with_pss().server_pss_bytes.is_some());
         child.kill().unwrap();
@@ -218,9 +285,10 @@ mod tests {
     #[test]
     fn a_sample_is_taken_every_interval_of_the_given_clock() {
         use std::sync::atomic::{AtomicU64, Ordering};
-        // Every look at this clock is 0.4 s later: due instants come without waiting.
+        // Every reading of this clock is 0.1 s later: due instants pass without waiting.
         static NOW_NS: AtomicU64 = AtomicU64::new(0);
-        let monitor = Monitor::start(None, &[], || NOW_NS.fetch_add(400_000_000, Ordering::Relaxed)).unwrap();
+        let monitor =
+            Monitor::start(Watched::default(), || NOW_NS.fetch_add(100_000_000, Ordering::Relaxed)).unwrap();
         let first_ns = monitor.latest().t_ns;
         while monitor.latest().t_ns < first_ns + 4_000_000_000 {
             std::thread::yield_now();

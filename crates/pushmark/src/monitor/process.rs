@@ -1,22 +1,22 @@
-//! What one process has used so far, kept whole while its threads come and go.
+//! The CPU use of one process so far, complete although its threads start and end.
 //!
-//! CPU is the sum of `/proc/PID/task/*/schedstat` in ns. A thread that ends takes its file
-//! with it, so its last reading is kept, and what it burned after that reading is made up
-//! from the process's own utime + stime, which cover ended threads but only by the 10 ms
-//! tick. Both sources are lower bounds of the truth; the larger is taken, and never shrinks.
+//! CPU is the sum of `/proc/PID/task/*/schedstat` in ns. A thread that ends takes its file with it, so its
+//! last reading is kept. Its CPU time after that reading is taken from the process's utime + stime, which
+//! cover ended threads but only in ticks of 10 ms. Both sources are lower bounds of the truth; the larger is
+//! taken, and never shrinks.
 
 use std::collections::HashMap;
 
-use procfs::process::Process;
+use procfs::process::{Process, Stat};
 use serde::{Deserialize, Serialize};
 
 /// Nanoseconds of a clock tick of utime and stime (USER_HZ is 100 on every Linux).
 const TICK_NS: u64 = 10_000_000;
-/// Beyond so many threads only utime + stime are read, which costs one file instead of one
-/// a thread: reading 10,000 threads every second would load the cores that are measured.
+/// Beyond this number of threads only utime + stime are read, which costs one file instead of one a thread:
+/// reading 10,000 threads every second would load the cores that are measured.
 const THREADS_READ_MAX: usize = 512;
 
-/// What a thread has used since it began.
+/// The use of a thread since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUse {
     /// Thread id.
@@ -25,11 +25,11 @@ pub struct ThreadUse {
     pub name: String,
     /// CPU time.
     pub cpu_ns: u64,
-    /// Time it could have run but waited for a core.
+    /// Time in which it was runnable but waited for a core.
     pub run_queue_wait_ns: u64,
 }
 
-/// What a process, or a tree of them, has used since it began.
+/// The use of a process, or of a process tree, since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// CPU time, ended threads included.
@@ -66,7 +66,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// Begins to follow a process; `None` if there is none with this number.
+    /// Begins to follow a process; `None` if no process has this number.
     pub(super) fn new(pid: i32) -> Option<Tracked> {
         Some(Tracked {
             process: Process::new(pid).ok()?,
@@ -76,6 +76,11 @@ impl Tracked {
             last: ProcessUse::default(),
             children_cpu_ns: 0,
         })
+    }
+
+    /// Its /proc/PID/stat, while it exists.
+    pub(super) fn stat(&self) -> Option<Stat> {
+        self.process.stat().ok()
     }
 
     /// The last reading.
@@ -116,7 +121,7 @@ impl Tracked {
         self.threads_seen(now);
     }
 
-    /// Replaces the readings of live threads; what ended keeps its last.
+    /// Replaces the readings of live threads; ended threads keep their last one.
     fn threads_seen(&mut self, now: HashMap<i32, (u64, u64)>) {
         for (tid, (cpu_ns, wait_ns)) in self.threads.drain() {
             // A thread number used again starts below its predecessor's reading.
@@ -128,7 +133,7 @@ impl Tracked {
         self.threads = now;
     }
 
-    /// Makes up from the ticks what ended threads burned unseen.
+    /// Adds the unseen CPU time of ended threads, as the ticks show it.
     fn settle(&mut self, ticks_ns: u64) {
         let live: (u64, u64) = self.threads.values().fold((0, 0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
         self.ended_cpu_ns = self.ended_cpu_ns.max(ticks_ns.saturating_sub(live.0));
@@ -136,8 +141,8 @@ impl Tracked {
         self.last.run_queue_wait_ns = self.last.run_queue_wait_ns.max(live.1 + self.ended_wait_ns);
     }
 
-    /// Proportional memory: shared pages divided among those who share them. Walks the whole
-    /// address space (tens of ms for a large heap) and holds its lock: not for every second.
+    /// Proportional memory: shared pages are divided among the processes that share them. Walks the whole
+    /// address space (tens of ms for a large heap) and holds its lock: too slow for every second.
     pub(super) fn pss_bytes(&self) -> Option<u64> {
         let rollup = self.process.smaps_rollup().ok()?;
         let map = rollup.memory_map_rollup.into_iter().next()?;
@@ -186,7 +191,7 @@ mod tests {
         let mut t = Tracked::new(std::process::id() as i32).unwrap();
         seen(&mut t, &[(1, 5_000_000), (2, 30_000_000)], 30_000_000);
         assert_eq!(seen(&mut t, &[(1, 6_000_000)], 90_000_000), 90_000_000);
-        // From there on the live thread counts in ns again.
+        // From then on the live thread counts in ns again.
         assert_eq!(seen(&mut t, &[(1, 6_000_123)], 90_000_000), 90_000_123);
     }
 

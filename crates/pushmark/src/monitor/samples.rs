@@ -1,4 +1,4 @@
-//! What was sampled: the last minutes in memory, what came before set aside.
+//! The samples: the last minutes in memory, earlier ones in a file.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub(super) struct Samples {
 impl Samples {
     /// One more.
     pub(super) fn push(&mut self, sample: Sample) {
-        // Where nothing can be written they stay in memory, and it is tried again as many later.
+        // If the file cannot be written, samples stay in memory, and the next attempt is after as many more.
         let full = !self.held.is_empty() && self.held.len().is_multiple_of(HELD_MAX);
         if full && self.aside.put(&self.held).is_ok() {
             self.held.clear();
@@ -31,7 +31,7 @@ impl Samples {
         self.held.last().copied().unwrap_or_default()
     }
 
-    /// Gives them all up; and why some that were set aside cannot be read again.
+    /// Takes all samples out. Returns an error too if some that were set aside cannot be read again.
     pub(super) fn take(&mut self) -> (Vec<Sample>, io::Result<()>) {
         let mut all = Vec::new();
         let read = self.aside.take(|older| all.extend(older));

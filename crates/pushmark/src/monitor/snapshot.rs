@@ -1,10 +1,12 @@
-//! What the monitor hands out: a light reading every second, a full one on demand.
+//! The monitor's readings: a light one every second, a full one on demand.
 
 use serde::{Deserialize, Serialize};
 
 use super::clock_watch::ClockWatch;
 use super::host::HostUse;
+use super::others::Others;
 use super::process::{ProcessUse, ThreadUse};
+use super::pulse::Stall;
 
 /// One reading. CPU, waits, softirq and steal count up: windows are differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,16 +24,20 @@ pub struct Sample {
     pub steal_ns: u64,
     /// Slab and TCP buffers now.
     pub kernel_memory_bytes: u64,
-    /// Time not idle, all CPUs; absent where the system does not tell.
+    /// Time not idle, all CPUs; absent if the system does not report it.
     pub host_busy_ns: Option<u64>,
-    /// Memory of the host that was lately used.
-    pub host_active_bytes: Option<u64>,
+    /// Memory of the host that is in use.
+    pub host_used_bytes: Option<u64>,
+    /// Time of tasks on the CPUs that the run has, interrupts and steal left out.
+    pub tasks_ns: u64,
+    /// CPU of the run's other processes: a browser, or a target that was already running.
+    pub beside_ns: u64,
     /// REALTIME − MONOTONIC.
     pub clock_offset_ns: i64,
 }
 
-/// A full reading: the difference of two says what a window cost.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A full reading: the difference of two is the cost of a window.
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The light part.
     pub sample: Sample,
@@ -39,12 +45,16 @@ pub struct Snapshot {
     pub threads: Vec<ThreadUse>,
     /// The host.
     pub host: HostUse,
+    /// The use of every process so far; only on demand.
+    pub(crate) others: Others,
     /// The server's proportional memory; only when asked for.
     pub server_pss_bytes: Option<u64>,
     /// Extremes since the monitor started.
     pub peaks: Peaks,
     /// Clock steps since the monitor started.
     pub clock: ClockWatch,
+    /// The stalls of this process since then.
+    pub stalls: Vec<Stall>,
 }
 
 /// Largest values seen since the monitor started.

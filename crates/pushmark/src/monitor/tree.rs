@@ -1,59 +1,68 @@
-//! A process and everything it started: found in `/proc`, summed, and not forgotten at exit.
+//! A process and everything it started: found in `/proc`, summed, and still counted after exit.
 //!
-//! Belongs to the tree: the root, any process whose parent belongs to it, and any process of
-//! the root's process group (which finds a grandchild whose parent ended before it was seen).
-//! A process stays in the tree when its parent ends. What ended and was waited for is also
-//! in its parent's cutime + cstime, which makes up for children that lived between two readings.
+//! Belongs to the tree: the root, any process whose parent belongs to it, and any process of the root's
+//! process group (which finds a grandchild whose parent ended before it was seen), and its daemons
+//! ([`crate::server::lineage`]). A process stays in the tree when its parent ends. A process that ended and
+//! was waited for is also in its parent's cutime + cstime, which covers children that lived between two
+//! readings.
 
 use std::collections::{HashMap, HashSet};
 
 use procfs::process::{Process, Stat};
 
 use super::process::{ProcessUse, ThreadUse, Tracked};
+use crate::server::lineage::{self, Lineage};
 
-/// Most processes followed; a server that starts more is not what this instrument measures.
+/// Most processes followed; servers that start more are not supported.
 const PROCESSES_MAX: usize = 4_096;
 
 /// A followed process tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: i32,
+    lineage: Lineage,
     alone: bool,
     page_bytes: u64,
     members: HashMap<i32, Tracked>,
     strangers: HashSet<i32>,
-    /// CPU and run-queue wait of members that are gone.
+    /// CPU and run-queue wait of members that have ended.
     ended: (u64, u64),
     last: ProcessUse,
 }
 
 impl Tree {
-    /// Follows `root` and its descendants; `None` if there is no such process.
+    /// Follows `root` and its descendants; `None` if neither the process nor a daemon of it exists.
     pub(crate) fn new(root: i32) -> Option<Tree> {
-        let mut tree = Tree::alone(root)?;
+        let mut tree = Tree::of(root);
         tree.alone = false;
-        Some(tree)
+        tree.find_members();
+        tree.is_alive().then_some(tree)
     }
 
     /// Follows one process without its descendants.
     pub(super) fn alone(root: i32) -> Option<Tree> {
-        Some(Tree {
+        Some(Tree::of(root)).filter(Tree::is_alive)
+    }
+
+    fn of(root: i32) -> Tree {
+        Tree {
             root,
+            lineage: Lineage::of(root),
             alone: true,
             page_bytes: procfs::page_size(),
-            members: HashMap::from([(root, Tracked::new(root)?)]),
+            members: Tracked::new(root).map(|tracked| (root, tracked)).into_iter().collect(),
             strangers: HashSet::new(),
             ended: (0, 0),
             last: ProcessUse::default(),
-        })
+        }
     }
 
-    /// Whether any of its processes was there at the last reading.
+    /// Whether any of its processes existed at the last reading.
     pub(super) fn is_alive(&self) -> bool {
         !self.members.is_empty()
     }
 
-    /// Reads every process; the sum never loses what an ended one used.
+    /// Reads every process; the sum keeps the use of ended ones.
     pub(crate) fn read(&mut self) -> ProcessUse {
         if !self.alone {
             self.find_members();
@@ -62,12 +71,17 @@ impl Tree {
         let mut sum = ProcessUse::default();
         let mut waited_for_ns = 0;
         let ended = &mut self.ended;
-        self.members.retain(|_, member| {
+        let lineage = &self.lineage;
+        self.members.retain(|&pid, member| {
             let alive = member.read(page_bytes);
             let now = member.last();
             if !alive {
                 ended.0 += now.cpu_ns;
                 ended.1 += now.run_queue_wait_ns;
+                // No other process waits for a daemon. Its use has been read.
+                if member.stat().is_some_and(|stat| lineage.is_orphan(&stat)) {
+                    lineage::collect(pid);
+                }
                 return false;
             }
             sum.cpu_ns += now.cpu_ns;
@@ -86,7 +100,7 @@ impl Tree {
         sum
     }
 
-    /// One pass over `/proc`; only numbers not met before are opened.
+    /// One pass over `/proc`; opens only new process ids.
     fn find_members(&mut self) {
         let pids: HashSet<i32> = std::fs::read_dir("/proc")
             .into_iter()
@@ -99,7 +113,7 @@ impl Tree {
             .filter(|pid| !self.members.contains_key(pid) && !self.strangers.contains(pid))
             .filter_map(|pid| Some((pid, Process::new(pid).ok()?.stat().ok()?)))
             .collect();
-        // A parent is met before its child only by luck: repeat until nothing is added.
+        // A parent may be listed after its child: repeat until nothing is added.
         loop {
             let found: Vec<i32> = new
                 .iter()
@@ -122,7 +136,7 @@ impl Tree {
     }
 
     fn owns(&self, stat: &Stat) -> bool {
-        self.members.contains_key(&stat.ppid) || stat.pgrp == self.root
+        self.lineage.owns(stat, |pid| self.members.contains_key(&pid))
     }
 
     /// Proportional memory of all its processes.
@@ -161,7 +175,7 @@ mod tests {
         line.trim().to_string()
     }
 
-    /// Its own word for what it burned: utime + stime in ticks from /proc/self/stat.
+    /// Burns CPU until its utime + stime in /proc/self/stat reach 30 ticks.
     const BURN: &str = "while :; do read -r a < /proc/self/stat; set -- $a; \
                         [ $((${14} + ${15})) -ge 30 ] && break; done";
 
@@ -217,7 +231,7 @@ mod tests {
             .unwrap();
         let mut tree = Tree::alone(std::process::id() as i32).unwrap();
         tree.read();
-        // A thread names itself after it was started; look until it has.
+        // A thread sets its name after its start: poll until it has.
         while !tree.root_threads().iter().any(|t| t.name == "shard-7") {
             std::thread::yield_now();
         }

@@ -1,9 +1,9 @@
-//! What a container allows: memory and CPU of this process's control group and those above it.
+//! The memory and CPU limits of this process's control group and its parents, such as a container's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Limits that bind; absent where there is none.
+/// The tightest limits; absent if there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Limits {
     /// Memory still free under the tightest limit, bytes.
@@ -12,7 +12,7 @@ pub(super) struct Limits {
     pub(super) cpus: Option<f64>,
 }
 
-/// Reads them; nothing readable is nothing limited.
+/// Reads the limits. An unreadable limit counts as no limit.
 pub(super) fn limits() -> Limits {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     limits_in(Path::new("/sys/fs/cgroup"), &own)
@@ -31,7 +31,7 @@ fn limits_in(root: &Path, own: &str) -> Limits {
     limits
 }
 
-/// A group's folder and those above it, up to the mount.
+/// Returns a group's folder and its parents, up to the mount.
 fn upward(base: &Path, path: &str) -> Vec<PathBuf> {
     let mut folders = vec![base.to_path_buf()];
     let mut folder = base.to_path_buf();

@@ -3,13 +3,15 @@
 use super::need::{FILES_MARGIN, SHARDS_MAX};
 use super::sources::per_source;
 use super::{Finding, Grade, Machine, Need};
-use crate::progress::grouped;
+use pushmark_chart::numbers::TERMINAL;
 
 /// Kernel memory of an idle TCP socket: sock, inode, dentry, file (4.7 KiB, measured).
 const SOCKET_BYTES: u64 = 4_813;
-/// Our own memory for a connection.
+/// Memory of the generator for each subscription of a connection after the first.
+const SUBSCRIPTION_BYTES: u64 = 64;
+/// Memory of the generator for a connection.
 const CONNECTION_BYTES: u64 = 1_024;
-/// And for its TLS: keys, the target's certificates, a ticket (6.4 KiB, measured).
+/// Memory of the generator for its TLS: keys, the target's certificates, a ticket (6.4 KiB, measured).
 const TLS_BYTES: u64 = 6_656;
 /// Share of the available memory that a crowd may take; the server needs the rest.
 const MEMORY_FILL: f64 = 0.8;
@@ -46,7 +48,7 @@ fn open_files(need: &Need, machine: &Machine) -> Finding {
     let shards = need.shards(hard);
     let needed = need.connections.div_ceil(shards) + need.publishers + FILES_MARGIN;
     let of = if shards == 1 { String::new() } else { format!(" ÷ {shards} shards") };
-    // Shards enough for the crowd, where it was given too few.
+    // If there are too few shards, the number that is enough for the crowd.
     let shards = Need { shards: None, ..need.clone() }.shards(hard);
     Finding {
         code: "open_files",
@@ -54,9 +56,9 @@ fn open_files(need: &Need, machine: &Machine) -> Finding {
         found: if hard > soft { format!("{}, raised to {}", limit(soft), limit(hard)) } else { limit(hard) },
         needed: format!(
             "{} = {} subscribers{of} + {} publishers + {FILES_MARGIN}",
-            grouped(needed),
-            grouped(need.connections),
-            grouped(need.publishers)
+            TERMINAL.count(needed),
+            TERMINAL.count(need.connections),
+            TERMINAL.count(need.publishers)
         ),
         why: "every connection is an open file, and the limit counts those of a shard",
         fix: (needed > hard).then(|| match need.shards {
@@ -66,7 +68,7 @@ fn open_files(need: &Need, machine: &Machine) -> Finding {
     }
 }
 
-/// Of a server that we start: it has our limit.
+/// Checks the open files of a server that pushmark starts. It has the same limit.
 fn server_open_files(need: &Need, machine: &Machine) -> Option<Finding> {
     let tables = need.server_tables?;
     let needed = (need.sockets() as f64 / tables as f64 * unevenness(tables)).ceil() as u64 + FILES_MARGIN;
@@ -76,7 +78,11 @@ fn server_open_files(need: &Need, machine: &Machine) -> Option<Finding> {
         code: "server_open_files",
         grade: if needed > hard { Grade::Refused } else { Grade::Fine },
         found: limit(hard),
-        needed: format!("{} = {} connections{of} + {FILES_MARGIN}", grouped(needed), grouped(need.sockets())),
+        needed: format!(
+            "{} = {} connections{of} + {FILES_MARGIN}",
+            TERMINAL.count(needed),
+            TERMINAL.count(need.sockets())
+        ),
         why: "a server started here has the same limit, in each of its processes",
         fix: (needed > hard).then(|| {
             format!(
@@ -88,8 +94,8 @@ fn server_open_files(need: &Need, machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// The largest part in even ones, where the kernel spreads connections by chance: of 16,000, 5 % are
-/// over six deviations.
+/// Returns the largest part if the kernel spreads connections randomly over equal parts. Of 16,000, 5 %
+/// are more than six deviations.
 fn unevenness(tables: u64) -> f64 {
     if tables > 1 { 1.05 } else { 1.0 }
 }
@@ -101,14 +107,14 @@ fn file_table(need: &Need, machine: &Machine) -> Option<Finding> {
         code: "file_table",
         grade: if needed > left { Grade::Refused } else { Grade::Fine },
         found: format!("{} left", limit(left)),
-        needed: grouped(needed),
-        why: "files of all processes together; on one host both ends of a connection count",
+        needed: TERMINAL.count(needed),
+        why: "this limit counts the files of all processes; on one host it counts both ends of a connection",
         fix: (needed > left)
             .then(|| format!("sudo sysctl -w fs.file-max={}", (needed * 2).next_power_of_two())),
     })
 }
 
-/// Ports all sources have together. Loopback has sources enough for any crowd.
+/// Checks the ports of all sources together. Loopback has enough sources for any crowd.
 fn ports_usable(need: &Need, machine: &Machine) -> u64 {
     let per_source = per_source(machine.ports);
     match need.target {
@@ -129,12 +135,12 @@ fn ports(need: &Need, machine: &Machine) -> Finding {
     let usable = ports_usable(need, machine);
     let sources = needed.div_ceil(per_source).max(need.sources);
     let needed_text = match held {
-        0 => grouped(needed),
+        0 => TERMINAL.count(needed),
         held => format!(
             "{} = {} open + {} in TIME_WAIT ({:.0} new connections/s × {:.0} s)",
-            grouped(needed),
-            grouped(need.sockets()),
-            grouped(held),
+            TERMINAL.count(needed),
+            TERMINAL.count(need.sockets()),
+            TERMINAL.count(held),
             need.renewed_per_s,
             held_s(need, machine)
         ),
@@ -144,36 +150,36 @@ fn ports(need: &Need, machine: &Machine) -> Finding {
     } else if machine.ports.0 > 10_240 {
         Some("sudo sysctl -w net.ipv4.ip_local_port_range=\"10240 65535\", or more source addresses".into())
     } else {
-        Some(format!("{sources} source addresses, or a slower renewal (load.keep_alive = true)"))
+        Some(format!("{sources} source addresses, or fewer new connections (load.keep_alive = true)"))
     };
     Finding {
         code: "ports",
         grade: if needed > usable { Grade::Refused } else { Grade::Fine },
         found: format!(
             "{} usable a source (80 % of {}–{}), {} source{}",
-            grouped(per_source),
+            TERMINAL.count(per_source),
             machine.ports.0,
             machine.ports.1,
             if needed > usable { need.sources.max(1) } else { sources },
             if needed > usable || sources == 1 { "" } else { "s, rotated" }
         ),
         needed: needed_text,
-        why: "one source address reaches one target address only once a port",
+        why: "one source address reaches a target address once per port",
         fix,
     }
 }
 
 fn queue(code: &'static str, setting: &str, found: Option<u64>, need: &Need) -> Option<Finding> {
     let found = found?;
-    // What arrives while a server does not accept for 100 ms.
+    // The connections that arrive in 100 ms in which a server does not accept.
     let needed = ((need.ramp_per_s / 10.0).ceil() as u64).min(need.connections).max(128);
     let short = need.same_host && needed > found;
     Some(Finding {
         code,
         grade: if short { Grade::Doubt } else { Grade::Fine },
-        found: grouped(found),
-        needed: format!("{} = 100 ms of the steepest ramp, {:.0}/s", grouped(needed), need.ramp_per_s),
-        why: "a connect that finds the queue full is dropped and tried again after 1 s",
+        found: TERMINAL.count(found),
+        needed: format!("{} = 100 ms of the steepest ramp, {:.0}/s", TERMINAL.count(needed), need.ramp_per_s),
+        why: "if the queue is full, a connect is dropped and retried after 1 s",
         fix: short.then(|| format!("sudo sysctl -w {setting}={}", needed.next_power_of_two().max(4_096))),
     })
 }
@@ -187,15 +193,16 @@ fn tcp_memory(need: &Need, machine: &Machine) -> Option<Finding> {
         code: "tcp_memory",
         grade: if short { Grade::Doubt } else { Grade::Fine },
         found: format!("{} until pressure, {} at most", bytes(pressure), bytes(most)),
-        needed: format!("{} when a message lies in every socket", bytes(needed)),
-        why: "under pressure the kernel shrinks windows and drops segments: latency is then its own",
+        needed: format!("{} with a message in every socket", bytes(needed)),
+        why: "under pressure the kernel shrinks windows and drops segments, which adds latency",
         fix: short
             .then(|| format!("sudo sysctl -w net.ipv4.tcp_mem=\"{} {pages} {}\"", pages / 2, pages * 2)),
     })
 }
 
 fn connection_bytes(need: &Need) -> u64 {
-    SOCKET_BYTES * need.ends() + CONNECTION_BYTES + if need.tls { TLS_BYTES } else { 0 }
+    let subscriptions = SUBSCRIPTION_BYTES * need.per_connection.saturating_sub(1);
+    SOCKET_BYTES * need.ends() + CONNECTION_BYTES + subscriptions + if need.tls { TLS_BYTES } else { 0 }
 }
 
 fn memory(need: &Need, machine: &Machine) -> Finding {
@@ -212,10 +219,10 @@ fn memory(need: &Need, machine: &Machine) -> Finding {
         needed: format!(
             "{} = {} × {} B, without the server's own",
             bytes(needed),
-            grouped(need.sockets()),
+            TERMINAL.count(need.sockets()),
             connection_bytes(need)
         ),
-        why: "sockets live in kernel memory, 4.7 KiB an end, and cannot be swapped",
+        why: "sockets use kernel memory, 4.7 KiB per end, which cannot be swapped",
         fix: (grade > Grade::Fine).then(|| "fewer connections, or the server on another machine".into()),
     }
 }
@@ -226,10 +233,10 @@ fn conntrack(need: &Need, machine: &Machine) -> Option<Finding> {
     let short = now + needed > most;
     Some(Finding {
         code: "conntrack",
-        // The table may not see loopback at all: that depends on rules not ours to read.
+        // The table may not track loopback. That depends on rules that this process cannot read.
         grade: if short { Grade::Doubt } else { Grade::Fine },
-        found: format!("{} of {} entries taken", grouped(now), grouped(most)),
-        needed: grouped(needed),
+        found: format!("{} of {} entries used", TERMINAL.count(now), TERMINAL.count(most)),
+        needed: TERMINAL.count(needed),
         why: "when the connection-tracking table is full the kernel drops new connections",
         fix: short.then(|| {
             let most = (now + needed).next_power_of_two();
@@ -238,12 +245,12 @@ fn conntrack(need: &Need, machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// A limit; the largest number means none.
+/// Formats a limit. The largest number means no limit.
 fn limit(value: u64) -> String {
-    if value > u64::from(u32::MAX) { "no limit".into() } else { grouped(value) }
+    if value > u64::from(u32::MAX) { "no limit".into() } else { TERMINAL.count(value) }
 }
 
-/// Powers of 1,024, three digits.
+/// Formats bytes in powers of 1,024 with three digits.
 pub(super) fn bytes(value: u64) -> String {
     let (value, unit) = match value {
         0..1_024 => return format!("{value} B"),

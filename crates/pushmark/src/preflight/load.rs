@@ -1,19 +1,19 @@
-//! Checks that do not depend on the crowd: cores and who else is on them, clocks, disk.
+//! Checks that do not depend on the crowd: cores and other programs on them, clocks, disk.
 
 use super::checks::bytes;
 use super::{Finding, Grade, Machine};
 
-/// Overshoot from which a timer makes figures doubtful, µs: the driver's schedule would be late.
+/// Timer overshoot above which figures are doubtful, µs, because the driver's schedule would be late.
 const OVERSHOOT_P99_US: u64 = 1_000;
-/// Runnable threads of others, a CPU, from which they are in the way.
+/// Runnable threads of other programs per CPU above which they disturb a measurement.
 const OTHER_LOAD: f64 = 0.25;
-/// Steal from which figures are doubtful, as in the verdict.
+/// Steal above which figures are doubtful, as in the verdict.
 const STEAL: f64 = 0.02;
-/// Space a run takes at most without its log of latencies growing unusual.
+/// Space that a run usually needs at most.
 const DISK_BYTES: u64 = 64 << 20;
-/// Space under which not even a small run fits.
+/// Space below which even a small run does not fit.
 const DISK_BYTES_MIN: u64 = 8 << 20;
-/// Clock sources that are read without entering the kernel.
+/// Clock sources that can be read without a system call.
 const QUICK_CLOCKS: [&str; 5] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
 
@@ -52,8 +52,8 @@ fn cores(machine: &Machine) -> Finding {
         "cores",
         grade,
         found,
-        "2 without a quota: one half the server's, one half ours",
-        "server and generator that share a core measure each other; a quota stops both for tens of ms",
+        "2 without a quota: half for the server, half for the generator",
+        "on a shared core server and generator disturb each other; a quota stops both for tens of ms",
         "a machine of two cores or more, without a CPU quota",
     )
 }
@@ -63,9 +63,9 @@ fn other_load(machine: &Machine) -> Finding {
     finding(
         "other_load",
         if share > OTHER_LOAD { Grade::Doubt } else { Grade::Fine },
-        format!("{:.2} threads ran a CPU in the last minute", share),
+        format!("{:.2} runnable threads per CPU in the last minute", share),
         "at most 0.25",
-        "what else runs here takes cores from server and generator at times of its own",
+        "other programs take CPU time from server and generator",
         "end other programs: ps -eo pcpu,comm --sort=-pcpu | head",
     )
 }
@@ -77,8 +77,8 @@ fn steal(machine: &Machine) -> Option<Finding> {
         if steal >= STEAL { Grade::Doubt } else { Grade::Fine },
         format!("{:.1} % of CPU time", steal * 100.0),
         "under 2 %",
-        "while the hypervisor runs others, server and generator stand still without knowing it",
-        "a machine of its own, or another time",
+        "while the hypervisor runs other guests, server and generator stop without notice",
+        "a dedicated machine, or another time",
     ))
 }
 
@@ -92,8 +92,8 @@ fn timers(machine: &Machine) -> Option<Finding> {
             precision.overshoot_p50_us, precision.overshoot_p99_us
         ),
         "p99 under 1,000 µs",
-        "publications leave late by as much",
-        "end other programs; a virtual machine: give it CPUs of its own",
+        "publications are sent late by this time",
+        "end other programs; give a virtual machine dedicated CPUs",
     ))
 }
 
@@ -104,7 +104,7 @@ fn clock_step(machine: &Machine) -> Option<Finding> {
         if step.is_some() { Grade::Doubt } else { Grade::Fine },
         step.map_or("none".into(), |ns| format!("set by {:.1} ms", ns as f64 / 1e6)),
         "none",
-        "times of day of before and after a step cannot be compared",
+        "times of day before and after a step cannot be compared",
         "let the clock settle: chronyc waitsync",
     ))
 }
@@ -116,9 +116,9 @@ fn clock_source(machine: &Machine) -> Option<Finding> {
         "clock_source",
         grade,
         source,
-        "one that is read in user space",
-        "each look at the clock enters the kernel: 0.3 µs to 3 µs instead of 0.03 µs",
-        "boot with clocksource=tsc if the CPU's is invariant",
+        "a clock that can be read in user space",
+        "each read of the clock is a system call: 0.3 µs to 3 µs instead of 0.03 µs",
+        "boot with clocksource=tsc if the CPU's TSC is invariant",
     ))
 }
 
@@ -135,7 +135,7 @@ fn disk(machine: &Machine) -> Option<Finding> {
         format!("{} free", bytes(free)),
         "64 MiB",
         "a result that cannot be written is only printed",
-        "-o a folder on another disk",
+        "name a folder on another disk with -o",
     ))
 }
 
@@ -146,7 +146,7 @@ fn governor(machine: &Machine) -> Option<Finding> {
         if governor == "performance" { Grade::Fine } else { Grade::Note },
         governor,
         "performance",
-        "a CPU that slows down when idle makes light loads look slow",
+        "a CPU that slows down when idle adds latency at light loads",
         "sudo cpupower frequency-set -g performance",
     ))
 }

@@ -1,4 +1,4 @@
-//! What this machine has, read at run time. Plain data once read.
+//! The resources of this machine, read at run time.
 
 use std::fs;
 use std::path::Path;
@@ -10,24 +10,24 @@ use super::cgroup;
 use super::precision::{self, Precision};
 use crate::monitor::HostUse;
 
-/// Facts of a machine; absent where they cannot be read.
+/// Facts of a machine. A fact that cannot be read is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Open files: in force, and the most it can be raised to without privilege.
+    /// Open files: the limit in force, and the limit it can be raised to without privilege.
     pub open_files: (u64, u64),
     /// Open files of the whole system still free.
     pub file_table_left: Option<u64>,
     /// Ephemeral ports, both ends included.
     pub ports: (u16, u16),
-    /// Seconds a port stays taken after its connection: away from here, and on loopback.
+    /// Seconds that a port stays in use after its connection: to other machines, and on loopback.
     pub time_wait_s: (f64, f64),
-    /// Most connections that wait in a listen queue.
+    /// Maximum number of connections in a listen queue.
     pub somaxconn: Option<u64>,
-    /// Most half-open connections.
+    /// Maximum number of half-open connections.
     pub syn_backlog: Option<u64>,
-    /// TCP memory: pressure and most, bytes.
+    /// TCP memory: pressure and maximum, bytes.
     pub tcp_memory_bytes: Option<(u64, u64)>,
-    /// Memory that can be had, bytes; a container's limit counts.
+    /// Available memory, bytes, within the limit of a container.
     pub memory_bytes: u64,
     /// CPUs online that this process may use.
     pub cpus: u32,
@@ -41,16 +41,16 @@ pub struct Machine {
     pub precision: Option<Precision>,
     /// The kernel's clock source: `tsc`.
     pub clock_source: Option<String>,
-    /// Connection tracking: entries now, and most; absent where it is not loaded.
+    /// Connection tracking: entries now, and the maximum; absent if it is not loaded.
     pub conntrack: Option<(u64, u64)>,
-    /// Free space where results go, bytes.
+    /// Free space for results, bytes.
     pub disk_free_bytes: Option<u64>,
     /// CPU frequency governor.
     pub governor: Option<String>,
 }
 
 impl Machine {
-    /// Reads everything that takes no time.
+    /// Reads everything that needs no wait.
     pub fn read(results: &Path) -> Machine {
         let limits = cgroup::limits();
         let available = Meminfo::current().ok().and_then(|m| m.mem_available).unwrap_or(0);
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// [`Machine::read`], and what has to be waited for (0.3 s): precision and steal.
+    /// [`Machine::read`], plus precision and steal, which take 0.3 s to measure.
     pub fn measured(results: &Path) -> Machine {
         let mut machine = Machine::read(results);
         let (before, before_ns) = (HostUse::read(), pushmark_net::Clock::now());
@@ -91,8 +91,8 @@ impl Machine {
     }
 }
 
-/// How long TIME_WAIT keeps a port from being used again to the same target. 60 s is in the
-/// kernel's source; `tcp_tw_reuse` (2: on loopback only) cuts it to `tcp_tw_reuse_delay`.
+/// Returns how long TIME_WAIT blocks a port for the same target. The kernel's source defines 60 s.
+/// `tcp_tw_reuse` (2: on loopback only) reduces it to `tcp_tw_reuse_delay`.
 fn time_wait_s() -> (f64, f64) {
     let reuse = number("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or(0);
     let delay_s = number("/proc/sys/net/ipv4/tcp_tw_reuse_delay").unwrap_or(1_000) as f64 / 1_000.0;
@@ -103,13 +103,13 @@ fn time_wait_s() -> (f64, f64) {
     }
 }
 
-/// `/proc/sys/fs/file-nr`: allocated, free of them, most.
+/// Reads `/proc/sys/fs/file-nr`: allocated, free of them, maximum.
 fn file_table_left() -> Option<u64> {
     let numbers = numbers("/proc/sys/fs/file-nr").filter(|n| n.len() == 3)?;
     Some(numbers[2].saturating_sub(numbers[0]))
 }
 
-/// Of the nearest folder that exists: results may not have been made yet.
+/// Reads the free space of the nearest existing folder, because the results folder may not exist yet.
 fn disk_free(results: &Path) -> Option<u64> {
     let absolute = std::path::absolute(results).ok()?;
     let folder = absolute.ancestors().find(|folder| folder.is_dir())?;

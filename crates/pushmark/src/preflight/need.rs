@@ -1,44 +1,46 @@
-//! What a plan asks of a machine: the largest of its arms, which run one after another.
+//! The resources that a plan needs: those of its largest arm, because arms run one after another.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use pushmark_model::plan::{ArmPlan, Mode, Plan};
 use pushmark_model::transport::Transport;
 
-/// Descriptors besides the crowd's: pollers, logs, results, libraries.
+/// Descriptors in addition to the crowd's: pollers, logs, results, libraries.
 pub(super) const FILES_MARGIN: u64 = 100;
-/// Most shards that a crowd is dealt to by itself: five million clients of a limit of 20,000.
+/// Maximum number of shards chosen automatically: enough for five million clients at a limit of 20,000.
 pub(super) const SHARDS_MAX: u64 = 256;
 
-/// What has to be held at once.
+/// The resources needed at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     /// Subscriber connections.
     pub connections: u64,
     /// Publisher connections: those of the pool, or the second ones of peers that speak Bayeux.
     pub publishers: u64,
-    /// Connections made anew every second once the crowd is whole (`keep_alive = false`).
+    /// New connections per second once the crowd is complete (`keep_alive = false`).
     pub renewed_per_s: f64,
-    /// Connections a second at the steepest part of the ramp.
+    /// Connections per second at the steepest part of the ramp.
     pub ramp_per_s: f64,
-    /// The server runs on this machine too: both ends of every socket are here.
+    /// The server runs on this machine too, so both ends of every socket are here.
     pub same_host: bool,
-    /// Where the crowd connects to; absent for a name that is not an address.
+    /// The address that the crowd connects to; absent for a host name.
     pub target: Option<IpAddr>,
-    /// They go over TLS.
+    /// The connections use TLS.
     pub tls: bool,
-    /// Source addresses given by the plan; empty: ours to choose.
+    /// Channels of each connection.
+    pub per_connection: u64,
+    /// Source addresses of the plan; empty: pushmark chooses them.
     pub sources: u64,
-    /// Shards the crowd is dealt to, where the scenario says how many; each has a table of open
-    /// files of its own. Absent: as many as it takes.
+    /// Number of shards, if the scenario sets it. Each has its own table of open files. Absent: as many
+    /// as needed.
     pub shards: Option<u64>,
-    /// Tables of open files over which a reference server that we start spreads its connections;
-    /// absent for any other.
+    /// Tables of open files over which a started reference server spreads its connections; absent for
+    /// other targets.
     pub server_tables: Option<u64>,
 }
 
 impl Need {
-    /// Of a plan.
+    /// Returns the needs of a plan.
     pub fn of(plan: &Plan, same_host: bool) -> Need {
         let arms = &plan.arms;
         let most = |value: fn(&ArmPlan) -> f64| arms.iter().map(value).fold(0.0, f64::max);
@@ -49,6 +51,7 @@ impl Need {
             ramp_per_s: most(ramp_per_s),
             same_host,
             tls: arms.iter().any(|a| a.tls.is_some()),
+            per_connection: arms.iter().map(|a| u64::from(a.subscriptions.per_connection)).max().unwrap_or(1),
             target: arms.iter().find_map(|a| address(&a.subscribe.host)),
             sources: arms.iter().map(|a| a.sources.len() as u64).max().unwrap_or(0),
             shards: None,
@@ -56,7 +59,7 @@ impl Need {
         }
     }
 
-    /// Of a crowd on this machine, nothing else known: for `doctor` without a scenario.
+    /// Returns the needs of a crowd on this machine, for `doctor` without a scenario.
     pub fn of_crowd(connections: u64) -> Need {
         Need {
             connections,
@@ -65,6 +68,7 @@ impl Need {
             ramp_per_s: 500.0,
             same_host: true,
             tls: false,
+            per_connection: 1,
             target: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             sources: 0,
             shards: None,
@@ -72,30 +76,30 @@ impl Need {
         }
     }
 
-    /// How many shards it takes for the crowd's open files, of which each may have so many; as
-    /// many as the scenario says, where it does.
+    /// Returns the number of shards of the scenario, or else the number needed for the crowd's open files
+    /// under this limit per shard.
     pub fn shards(&self, open_files: u64) -> u64 {
         let fit = open_files.saturating_sub(self.publishers + FILES_MARGIN).max(1);
         self.shards.unwrap_or_else(|| self.connections.div_ceil(fit).clamp(1, SHARDS_MAX))
     }
 
-    /// The same kind of crowd in another size.
+    /// Returns the needs of the same kind of crowd in another size.
     pub fn scaled_to(self, connections: u64) -> Need {
         let scale = if self.connections == 0 { 0.0 } else { connections as f64 / self.connections as f64 };
         Need { connections, renewed_per_s: self.renewed_per_s * scale, ..self }
     }
 
-    /// Ends of each connection that lie on this machine.
+    /// Returns the number of ends of each connection on this machine.
     pub fn ends(&self) -> u64 {
         1 + u64::from(self.same_host)
     }
 
-    /// The target is reached over the loopback device.
+    /// Returns whether the target is reached over the loopback device.
     pub fn is_loopback(&self) -> bool {
         self.target.is_some_and(|t| t.is_loopback())
     }
 
-    /// Connections that leave ours for the target: these share one range of ports.
+    /// Returns the connections from this machine to the target, which share one range of ports.
     pub fn sockets(&self) -> u64 {
         self.connections + self.publishers
     }
@@ -103,7 +107,7 @@ impl Need {
 
 fn publishers(arm: &ArmPlan) -> u64 {
     let pool = arm.publisher.as_ref().filter(|p| p.mode == Mode::External).map_or(0, |p| p.connections);
-    // Second connections of clients: of peers that publish, or of polls beside a push.
+    // Second connections of clients: of peers that publish, or of safety polls.
     u64::from(pool) + arm.second_connections_max()
 }
 

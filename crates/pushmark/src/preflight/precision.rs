@@ -1,4 +1,4 @@
-//! How exactly this machine wakes a thread: 200 waits of 1 ms, as the driver's loop waits.
+//! How precisely this machine wakes a thread: 200 waits of 1 ms, in the same way as the driver's loop.
 
 use std::io;
 
@@ -6,23 +6,23 @@ use pushmark_net::{Clock, Poller, set_timer_slack_1ns};
 
 use crate::monitor::ClockWatch;
 
-/// Waits measured.
+/// Number of measured waits.
 const WAITS: usize = 200;
 /// Length of each, ns.
 const WAIT_NS: u64 = 1_000_000;
 
-/// What waking up costs.
+/// The overshoot of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Precision {
     /// Median overshoot.
     pub overshoot_p50_us: u64,
     /// 99th percentile.
     pub overshoot_p99_us: u64,
-    /// Largest step of the wall clock meanwhile, ns; absent if there was none.
+    /// Largest step of the wall clock during the waits, ns; absent if there was no step.
     pub clock_step_ns: Option<i64>,
 }
 
-/// Measures in a thread of its own, because timer slack stays with a thread. Takes about 0.2 s.
+/// Measures in a separate thread, because timer slack is a property of the thread. Takes about 0.2 s.
 pub fn measure() -> io::Result<Precision> {
     let measured = std::thread::Builder::new().name("precision".into()).spawn(waits)?.join();
     measured.unwrap_or_else(|_| Err(io::Error::other("the measuring thread panicked")))
@@ -37,7 +37,7 @@ fn waits() -> io::Result<Precision> {
         let start_ns = Clock::now();
         poller.wait(Some(WAIT_NS))?;
         let end_ns = Clock::now();
-        // A signal ends a wait early; that one says nothing.
+        // A signal ends a wait early. Such a wait does not count.
         if let Some(over_ns) = (end_ns - start_ns).checked_sub(WAIT_NS) {
             overshoots_ns.push(over_ns);
         }

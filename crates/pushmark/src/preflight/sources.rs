@@ -1,19 +1,19 @@
-//! Source addresses: one address reaches one target as often as there are ephemeral ports;
-//! on the loopback device there are 16 million addresses to go on with.
+//! Source addresses. The number of connections from one address to one target is limited by the ephemeral
+//! ports. The loopback device has 16 million addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Share of the ports of a source that is used: beyond it the kernel's search for a free one
-/// takes longer with each connect, and others of this machine need some too.
+/// Share of the ports of a source that is used. Beyond it the kernel searches longer for a free port with
+/// each connect, and other programs need ports too.
 const FILL: f64 = 0.8;
-/// Share of them after which another source is taken where there is one. The kernel gives out
-/// every other port first: beyond half, each connect looks through all of that half in vain,
-/// some 2 ms at 14,000 ports, and a crowd of 15,000 opens at half the speed.
+/// Share of the ports after which the next source is used, if there is one. The kernel assigns every
+/// second port first. Beyond half, each connect searches that half in vain, which takes about 2 ms at
+/// 14,000 ports, and a crowd of 15,000 connects at half the speed.
 const EASY_FILL: f64 = 0.45;
-/// Most sources given out.
+/// Maximum number of sources.
 const SOURCES_MAX: u64 = 16_384;
 
-/// Connections one source address carries to one target.
+/// Returns the number of connections from one source address to one target.
 pub(super) fn per_source(ports: (u16, u16)) -> u64 {
     share(ports, FILL)
 }
@@ -23,9 +23,9 @@ fn share((low, high): (u16, u16), fill: f64) -> u64 {
     ((all as f64 * fill) as u64).max(1)
 }
 
-/// The sources that so many connections to a target need, given the ephemeral range (both ends
-/// included). Empty where the system's own choice is enough, and where there is nothing to
-/// choose from: only targets in 127.0.0.0/8 can be reached from more addresses than we have.
+/// Returns the sources that this number of connections to a target needs, for the ephemeral range (both
+/// ends included). Empty if the system's choice is enough, or if there is no choice: only targets in
+/// 127.0.0.0/8 can be reached from other addresses than those of this machine.
 pub fn sources_for(connections: u64, ports: (u16, u16), target: IpAddr) -> Vec<IpAddr> {
     let needed = connections.div_ceil(share(ports, EASY_FILL));
     match target {
@@ -36,7 +36,7 @@ pub fn sources_for(connections: u64, ports: (u16, u16), target: IpAddr) -> Vec<I
     }
 }
 
-/// 127.0.0.1 to 127.0.0.254, 127.0.1.1 and so on: never an address that ends in 0 or 255.
+/// Returns 127.0.0.1 to 127.0.0.254, 127.0.1.1 and so on, without addresses that end in 0 or 255.
 fn loopback(n: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 0, 0, 0)) + (n / 254) * 256 + n % 254 + 1)
 }

@@ -1,4 +1,4 @@
-//! Decisions on machines that are not at hand.
+//! Decisions on invented machines.
 
 use super::*;
 use crate::preflight::precision::Precision;
@@ -34,7 +34,7 @@ fn away(connections: u64) -> Need {
     Need { same_host: false, target, server_tables: None, ..need(connections) }
 }
 
-/// What is not fine.
+/// The findings that are not fine.
 fn raised(need: &Need, machine: &Machine) -> Vec<(&'static str, Grade)> {
     let findings = examine(need, machine);
     findings.iter().filter(|f| f.grade > Grade::Fine).map(|f| (f.code, f.grade)).collect()
@@ -56,7 +56,7 @@ fn a_good_machine_holds_a_crowd() {
 fn open_files_are_counted_to_the_last() {
     let few = with(|m| m.open_files = (1_024, 10_164));
     assert_eq!(raised(&need(10_000), &few), []);
-    // Of ours, shards have each their own; of a server, those it says.
+    // Each shard of the generator has its own table; a server has the number of tables that it declares.
     let one_shard = |connections| Need { shards: Some(1), server_tables: None, ..need(connections) };
     assert_eq!(raised(&one_shard(10_000), &few), []);
     assert_eq!(raised(&one_shard(10_001), &few), [("open_files", Grade::Refused)]);
@@ -134,7 +134,7 @@ fn a_refusal_says_what_would_fit() {
       ports
         found   22,585 usable a source (80 % of 32768–60999), 1 source
         needed  50,064
-        why     one source address reaches one target address only once a port
+        why     one source address reaches a target address once per port
         try     sudo sysctl -w net.ipv4.ip_local_port_range="10240 65535", or more source addresses
       server_open_files
         found   4,096

@@ -1,4 +1,4 @@
-//! What one probe heard: each delivery once, and how late.
+//! The deliveries to one probe: each once, with its latency.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use pushmark_model::histogram::Distribution;
 use pushmark_model::plan::ArmPlan;
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 
-/// The measure phase in µs of our clock: as stamps have it, the end excluded.
+/// The measure phase in µs of pushmark's clock, like stamps, without its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
     start_us: u64,
@@ -34,7 +34,7 @@ impl Measure {
     }
 }
 
-/// Numbers of one channel that were heard: the highest, and which of the 64 below it.
+/// The received sequences of one channel: the highest, and which of the 64 below it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     next: u64,
@@ -42,7 +42,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether it is heard for the first time; what is more than 64 behind cannot be told.
+    /// Whether it is received for the first time; a sequence more than 64 behind counts as repeated.
     fn first(&mut self, sequence: u64) -> bool {
         if sequence >= self.next {
             let ahead = sequence - self.next + 1;
@@ -88,7 +88,7 @@ impl Account {
         account
     }
 
-    /// Measure has these bounds now; both lie ahead.
+    /// Sets new bounds of measure; both must be in the future.
     pub(super) fn measure(&mut self, plan: &ArmPlan, measure: Measure) {
         self.measure = measure;
         if plan.publisher.is_some() {
@@ -96,7 +96,7 @@ impl Account {
         }
     }
 
-    /// A stamp was heard at an instant of our clock.
+    /// Records a stamp received at an instant of pushmark's clock.
     pub(super) fn heard(&mut self, stamp: &str, at_us: f64) {
         let whole = <&[u8; STAMP_LEN]>::try_from(stamp.as_bytes()).ok();
         let Some(stamp) = whole.and_then(Stamp::parse).filter(|stamp| stamp.nonce == self.nonce) else {
@@ -130,7 +130,7 @@ mod tests {
         let first: Vec<bool> = [0, 1, 1, 4, 2, 2, 3, 70, 4, 200, 199, 199].map(|n| seen.first(n)).into();
         let t = true;
         let f = false;
-        // 4 is more than 64 behind 70: told as heard before.
+        // 4 is more than 64 behind 70: it counts as received before.
         assert_eq!(first, [t, t, f, t, t, f, t, t, f, t, t, f]);
     }
 }

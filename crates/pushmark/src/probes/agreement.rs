@@ -1,14 +1,14 @@
-//! Whether browsers and synthetic clients say the same: two instruments on one server, as far
-//! apart as what is known of both allows.
+//! Whether browsers and synthetic clients agree: two instruments on one server may differ by no more than
+//! their known errors allow.
 
 use pushmark_model::run::{Agreement, AgreementParts, Arm, Browser};
 use pushmark_model::transport::Transport;
 
-/// What no part of the bound sees: several processes of the browser that wait for cores which
+/// An allowance for an effect that no part of the bound covers: the browser's processes wait for cores that
 /// the generator uses too.
 const SLACK_US: u64 = 5_000;
 
-/// The comparison; absent where one of the two has no median.
+/// The comparison; `None` if one of the two has no median.
 pub(super) fn of(arm: &Arm, browser: &Browser, poll_interval_us: u64) -> Option<Agreement> {
     let delivery = arm.delivery.as_ref()?;
     let clock = browser.clock.as_ref()?;

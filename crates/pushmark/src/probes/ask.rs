@@ -1,4 +1,4 @@
-//! What a page is told: where and how to subscribe, as a client of the crowd does.
+//! The instructions for a page: where and how to subscribe, as a client of the crowd does.
 
 use std::net::SocketAddr;
 
@@ -8,9 +8,9 @@ use pushmark_model::template::{Template, Values};
 use pushmark_model::transport::Transport;
 use serde_json::{Value, json};
 
-use super::chromium::Leave;
+use super::chromium::Permissions;
 
-/// Stands in a URL where the page puts its cursor.
+/// Marks the place in a URL at which the page inserts its cursor.
 const CURSOR: &str = "__cursor__";
 
 /// Why a browser cannot be a client of this arm.
@@ -31,28 +31,29 @@ pub(super) fn refusal(plan: &ArmPlan) -> Option<String> {
     None
 }
 
-/// How TLS is met on the way that a page goes.
+/// The TLS settings of a page's connection; `None` without TLS.
 fn secured_by(plan: &ArmPlan) -> Option<&Tls> {
     plan.tls.as_ref().filter(|_| plan.subscribe.tls)
 }
 
-/// What pages of this arm may do that those of a user may not.
-pub(super) fn leave(plan: &ArmPlan) -> Leave {
-    Leave {
-        // WebSockets may be opened to anywhere; all else needs a target's leave, which few give.
+/// Permissions of this arm's pages that a user's pages do not have.
+pub(super) fn leave(plan: &ArmPlan) -> Permissions {
+    Permissions {
+        // WebSockets may be opened to any origin; other requests need the target's permission (CORS), which
+        // few grant.
         reads_any: !matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket),
-        // A browser has authorities of its own and takes no other from a command line. Whether the
-        // target is to be believed is seen by the crowd, which comes to the same address.
+        // A browser has its own certificate authorities and takes no other from a command line. The crowd,
+        // which connects to the same address, verifies the target.
         believes_any: secured_by(plan).is_some_and(|tls| tls.insecure || tls.ca.is_some()),
     }
 }
 
-/// Whether each answer costs a request: its way through the browser is another than a frame's.
+/// Whether each answer needs a request: its path through the browser differs from a frame's.
 pub(super) fn asks_again(transport: Transport) -> bool {
     matches!(transport, Transport::Poll | Transport::LongPoll | Transport::Bayeux)
 }
 
-/// The channels of probe `number` of so many: those of a member of the crowd, spread over it.
+/// The channels of probe `number`: those of a member of the crowd. The probes are spread over the crowd.
 pub(super) fn channels(plan: &ArmPlan, number: usize) -> Vec<u32> {
     let member = plan.connections * number as u64 / u64::from(plan.browsers.max(1));
     plan.channels_of(member)
@@ -65,13 +66,14 @@ pub(super) fn subscribe(plan: &ArmPlan, number: usize, at: SocketAddr, port: u16
     let of = &plan.subscribe;
     let values = Values {
         channels: &names,
-        // After those of the crowd: no two clients are one.
+        // After the numbers of the crowd, so that all clients differ.
         client: plan.connections + number as u64,
         fields: plan.clients.as_ref(),
         cursor: CURSOR,
         hold_ms: plan.hold_ns / 1_000_000,
         port,
-        message: &[],
+        secrets: Some(&plan.secrets),
+        ..Values::default()
     };
     let fill = |template: &Template| template.render_text(&values);
     let socket = matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket);
@@ -99,9 +101,9 @@ pub(super) fn subscribe(plan: &ArmPlan, number: usize, at: SocketAddr, port: u16
         "subprotocols": subprotocols,
         "after_open": of.after_open.iter().map(fill).collect::<Vec<_>>(),
         "ready": of.ready,
-        "every": of.every.iter().map(|e| json!({ "after_ms": e.after_ns / 1_000_000, "send": e.send }))
+        "every": of.every.iter().map(|e| json!({ "after_ms": e.after_ns / 1_000_000, "send": fill(&e.send) }))
             .collect::<Vec<_>>(),
-        "answer": of.answer.iter().map(|a| json!({ "on": a.on, "send": a.send })).collect::<Vec<_>>(),
+        "answer": of.answer.iter().map(|a| json!({ "on": a.on, "send": fill(&a.send) })).collect::<Vec<_>>(),
         "cursor": match &of.cursor {
             Cursor::None => Value::Null,
             Cursor::Header(name) => json!({ "header": name }),

@@ -1,4 +1,4 @@
-//! The browser: where it is, and how it is started so that it disturbs little and forgets all.
+//! The browser: its path, and how to start it with little disturbance and without stored state.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,16 +10,15 @@ use crate::server::logs::Logs;
 use crate::server::needs::in_path;
 use crate::server::process::{Process, Start};
 
-/// Names a browser that is not in PATH, or is to be preferred.
+/// Names a browser that is not in PATH, or that is preferred.
 pub const VARIABLE: &str = "PUSHMARK_CHROMIUM";
 
-/// What it is called by those who ship it.
+/// The names under which distributions ship it.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Headless, alone, without what it does for its user in the background, and with pages that
-/// nobody looks at kept as awake as others.
+/// Headless, a single instance, without background work for a user, and without throttling of hidden pages.
 ///
-/// HTTP/1.1 alone, as the crowd speaks it.
+/// Only HTTP/1.1, like the crowd.
 const FLAGS: [&str; 18] = [
     "--headless",
     "--disable-gpu",
@@ -41,10 +40,10 @@ const FLAGS: [&str; 18] = [
     "--disable-backgrounding-occluded-windows",
 ];
 
-/// Finds it.
+/// Finds the browser.
 ///
 /// # Errors
-/// A variable that names no file (2), and no browser on this machine (4).
+/// Fails with exit 2 if the variable does not name a file, and with exit 4 if this machine has no browser.
 pub fn find() -> anyhow::Result<PathBuf> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         let path = PathBuf::from(named);
@@ -65,17 +64,17 @@ pub fn find() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// What pages may do that those of a user may not.
+/// Permissions of pages that a user's pages do not have.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Leave {
-    /// Read any server, whatever it allows.
+pub(super) struct Permissions {
+    /// Read from any server, whatever the server allows.
     pub(super) reads_any: bool,
-    /// Believe any certificate.
+    /// Accept any certificate.
     pub(super) believes_any: bool,
 }
 
-/// Starts it on a page, in a profile that is gone with it, and its pages' leave too.
-pub(super) fn start(url: &str, leave: Leave, cpus: &[u32]) -> anyhow::Result<Process> {
+/// Starts the browser on a page. Its profile, with the permissions of its pages, is removed with it.
+pub(super) fn start(url: &str, leave: Permissions, cpus: &[u32]) -> anyhow::Result<Process> {
     let logs = Logs::new("browser").context("cannot write to the temporary folder")?;
     let home = logs.folder().join("profile");
     let mut command = vec![find()?.display().to_string()];
@@ -102,5 +101,5 @@ pub(super) fn start(url: &str, leave: Leave, cpus: &[u32]) -> anyhow::Result<Pro
     Process::start(&start, logs)
 }
 
-/// How long until every page has come up: a busy machine takes a while.
+/// Longest wait until every page has started: a busy machine is slow.
 pub(super) const UP_WITHIN: Duration = Duration::from_secs(60);

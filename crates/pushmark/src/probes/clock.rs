@@ -1,17 +1,17 @@
-//! A page's clock against ours: each exchange bounds the offset from both sides.
+//! The offset between pushmark's clock (ours) and a page's: each exchange bounds it from both sides.
 //!
-//! We ask at `s0`, the page answers with its time `p`, the answer is here at `s1`: the page read
-//! its clock between the two, so ours − its lies in `[s0 − p, s1 − p]`. The narrowest exchange
-//! (the least round trip) alone would do; the intersection of all is never wider.
+//! pushmark asks at `s0`, the page answers with its time `p`, and the answer arrives at `s1`. The page read
+//! its clock between the two, so ours − its lies in `[s0 − p, s1 − p]`. The narrowest exchange (the least
+//! round trip) alone would do; the intersection of all is never wider.
 
-/// What is known of `ours − the page's`, µs.
+/// The known bounds of `ours − the page's`, µs.
 #[derive(Clone, Debug)]
 pub(super) struct PageClock {
-    /// How far its readings may be off from their own clock: it shows steps.
+    /// The resolution of its readings: the page's clock advances in steps.
     grain_us: f64,
-    /// Of the exchanges before it was first used.
+    /// The interval of the exchanges before its first use.
     first: Interval,
-    /// Of all later ones.
+    /// The interval of all later exchanges.
     later: Interval,
     /// The offset that is used: the middle of the first.
     offset_us: Option<f64>,
@@ -50,7 +50,7 @@ impl PageClock {
         }
     }
 
-    /// Fixes the offset that instants are moved by from now on. None without an exchange.
+    /// Fixes the offset that is added to instants from now on. `None` without an exchange.
     pub(super) fn fix(&mut self) -> Option<f64> {
         if self.offset_us.is_none() && self.exchanges > 0 {
             self.offset_us = Some((self.first.low + self.first.high) / 2.0);
@@ -71,8 +71,8 @@ impl PageClock {
         self.grain_us
     }
 
-    /// The largest error of [`PageClock::ours_us`]. Clocks that keep step have an offset that all
-    /// exchanges allow; where there is none, every offset that any of them allowed is possible.
+    /// The largest error of [`PageClock::ours_us`]. Clocks that run at the same rate have an offset that all
+    /// exchanges allow. Without such an offset, every offset that any exchange allowed is possible.
     pub(super) fn bound_us(&self) -> Option<f64> {
         let offset_us = self.offset_us?;
         let mut all = self.first;
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(clock.bound_us(), Some(500.0));
         clock.exchanged(20 * MS, 15_050.0, 20 * MS + MS / 10);
         assert_eq!(clock.bound_us(), Some(50.0));
-        // The page's clock has lost 50 ms: no one offset fits.
+        // The page's clock has lost 50 ms: no single offset fits.
         clock.exchanged(80 * MS, 25_050.0, 80 * MS + MS / 10);
         assert!(clock.bound_us().unwrap() > 49_000.0, "{:?}", clock.bound_us());
     }

@@ -1,17 +1,16 @@
-//! Browser probes: real browser clients beside the crowd of an arm, and whether they see what the
-//! synthetic clients see.
+//! Browser probes: real browser clients beside the crowd of an arm, and whether they agree with the synthetic
+//! clients.
 //!
-//! One headless Chromium with a page a probe, each page from an address of its own. A page
-//! subscribes over the arm's transport, finds the stamps itself and notes when it had them; its
-//! clock is reconciled with ours by exchanges over its own conversation with the `desk`. None of
-//! the crowd's totals counts a probe.
+//! One headless Chromium has a page for each probe, each page from a separate address. A page subscribes over
+//! the arm's transport, finds the stamps and notes when it received them. Exchanges over the page's
+//! connection to the `page_server` reconcile its clock with pushmark's. The crowd's totals do not include probes.
 
 mod account;
 mod agreement;
 mod ask;
 pub mod chromium;
 mod clock;
-mod desk;
+mod page_server;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -30,17 +29,18 @@ use serde_json::{Value, json};
 
 use crate::monitor::Tree;
 use crate::server::process::Process;
+use crate::stop;
 use account::{Account, Measure};
 use clock::PageClock;
-use desk::{Came, Desk, File};
+use page_server::{File, PageEvent, PageServer};
 
 /// Exchanges with each page before the arm begins, and after it.
 const EXCHANGES: usize = 30;
-/// Between two exchanges with a page while the arm goes on.
+/// Time between two exchanges with a page during the arm.
 const EXCHANGE_NS: u64 = 250_000_000;
-/// Longest wait for a page's answer where nothing else goes on.
+/// Longest wait for a page's answer while nothing else is in progress.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Messages of pages that wait for us.
+/// The most messages of pages that may wait.
 const WAITING_MAX: usize = 4_096;
 /// Complaints kept.
 const TROUBLES_MAX: usize = 8;
@@ -62,10 +62,10 @@ struct Probe {
 #[derive(Debug)]
 pub(crate) struct Probes {
     refused: Option<String>,
-    /// Ends before the desks: pages close their conversations.
+    /// Ends before the desks: pages close their connections.
     browser: Option<Process>,
-    _desks: Vec<Desk>,
-    told: Option<Receiver<(usize, Came)>>,
+    _desks: Vec<PageServer>,
+    told: Option<Receiver<(usize, PageEvent)>>,
     probes: Vec<Probe>,
     web_security_off: bool,
     /// The round trips are those of requests, not of frames.
@@ -75,16 +75,16 @@ pub(crate) struct Probes {
     loop_lag: Distribution,
     round_trip: Distribution,
     troubles: BTreeSet<String>,
-    /// Of the arm: start and end of measure, ns of our clock.
+    /// Start and end of the arm's measure phase, ns of pushmark's clock.
     measure_ns: (u64, u64),
     tree: Option<Tree>,
     cpu_ns: (Option<u64>, Option<u64>),
 }
 
-/// Whether the browser that a plan needs is there.
+/// Checks that the browser that a plan needs is installed.
 ///
 /// # Errors
-/// As for [`chromium::find`].
+/// Fails like [`chromium::find`].
 pub fn ready(plan: &Plan) -> anyhow::Result<()> {
     if plan.arms.iter().any(|arm| arm.browsers > 0) {
         chromium::find()?;
@@ -93,8 +93,8 @@ pub fn ready(plan: &Plan) -> anyhow::Result<()> {
 }
 
 impl Probes {
-    /// Starts the browser on the generator's CPUs, waits until every page is up, and reconciles
-    /// clocks. None where no probe is asked for.
+    /// Starts the browser on the generator's CPUs, waits until every page is up, and reconciles clocks.
+    /// Returns `None` if no probe is requested.
     pub(crate) fn open(plan: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Option<Probes>> {
         if plan.browsers == 0 {
             return Ok(None);
@@ -122,11 +122,16 @@ impl Probes {
         Ok(Some(probes))
     }
 
+    /// The browser's process; `None` if it could not be used.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        self.browser.as_ref().map(Process::pid)
+    }
+
     fn start(&mut self, plan: &ArmPlan, cpus: &[u32]) -> anyhow::Result<()> {
         let (tell, told) = sync_channel(WAITING_MAX);
         let html = |path, text: &str| File { path, kind: "text/html", text: text.to_owned() };
         let open = |at: SocketAddr, number, files| {
-            Desk::open(at, number, files, tell.clone()).context("cannot listen for the browser's pages")
+            PageServer::open(at, number, files, tell.clone()).context("cannot listen for the browser's pages")
         };
         let script =
             File { path: "/probe.js", kind: "text/javascript", text: include_str!("probe.js").to_owned() };
@@ -137,7 +142,7 @@ impl Probes {
             let at = SocketAddr::from((Ipv4Addr::new(127, 0, 254, number as u8 + 2), 0));
             self._desks.push(open(at, number, vec![page.clone(), script.clone()])?);
         }
-        let pages: Vec<String> = self._desks.iter().map(Desk::url).collect();
+        let pages: Vec<String> = self._desks.iter().map(PageServer::url).collect();
         let opener = include_str!("open.html").replace("PAGES", &json!(pages).to_string());
         let opener =
             open(SocketAddr::from((Ipv4Addr::new(127, 0, 254, 1), 0)), count, vec![html("/", &opener)])?;
@@ -179,7 +184,7 @@ impl Probes {
         self.measure(plan, start_ns);
     }
 
-    /// The bounds of measure, as the plan has them now: they may be moved while they lie ahead.
+    /// Sets the current bounds of measure from the plan: future bounds may be moved.
     pub(crate) fn measure(&mut self, plan: &ArmPlan, start_ns: u64) {
         let phases = &plan.phases;
         self.measure_ns = (start_ns + phases.measure_start_ns(), start_ns + phases.measure_end_ns());
@@ -188,8 +193,8 @@ impl Probes {
         }
     }
 
-    /// Takes what pages have said, exchanges clocks now and then, reads the browser's CPU at both
-    /// ends of measure.
+    /// Takes the messages of the pages, exchanges clocks from time to time, and reads the browser's CPU time
+    /// at both ends of measure.
     pub(crate) fn turn(&mut self, now_ns: u64) {
         while let Some((number, came)) = self.told.as_ref().and_then(|told| told.try_recv().ok()) {
             self.came(number, came);
@@ -207,7 +212,7 @@ impl Probes {
         }
     }
 
-    /// Hears the pages to their end, and ends the browser.
+    /// Reads the pages' last messages and ends the browser.
     pub(crate) fn finish(&mut self) {
         if self.refused.is_none() {
             for probe in &mut self.probes {
@@ -223,14 +228,14 @@ impl Probes {
         self.browser = None;
     }
 
-    /// What they heard, beside the arm's own figures.
+    /// The probes' figures, compared with the arm's.
     pub(crate) fn figures(self, plan: &ArmPlan, arm: &Arm) -> Browser {
         let accounts = || self.probes.iter().filter_map(|probe| probe.account.as_ref());
         let sum = |of: fn(&Account) -> u64| accounts().map(of).sum::<u64>();
         let mut latency = Distribution::default();
         accounts().for_each(|account| latency.merge(&account.latency));
         let deliveries = sum(|a| a.deliveries);
-        // What nobody was to hear, browsers were not either.
+        // Publications that no client could receive are not intended for browsers either.
         let intended = sum(|a| a.intended);
         let share = arm
             .delivery
@@ -289,7 +294,7 @@ impl Probes {
         }
     }
 
-    /// Exchanges with every page, one after the other: no page waits for another's core.
+    /// Exchanges with every page in sequence, so that pages do not wait for each other's core.
     fn exchange_all(&mut self) -> anyhow::Result<()> {
         for _ in 0..EXCHANGES {
             for number in 0..self.probes.len() {
@@ -313,6 +318,9 @@ impl Probes {
     ) -> anyhow::Result<()> {
         let until = Instant::now() + within;
         while !holds(self) {
+            if stop::heard() > 0 {
+                return Err(stop::ended("the browser was starting"));
+            }
             let Some(told) = &self.told else { bail!("the browser was not started") };
             match told.recv_timeout(Duration::from_millis(100)) {
                 Ok((number, came)) => self.came(number, came),
@@ -330,11 +338,11 @@ impl Probes {
         Ok(())
     }
 
-    fn came(&mut self, number: usize, came: Came) {
+    fn came(&mut self, number: usize, came: PageEvent) {
         let Some(probe) = self.probes.get_mut(number) else { return };
         let (at_ns, said) = match came {
-            Came::Up(stream) => return probe.stream = Some(stream),
-            Came::Said(at_ns, said) => (at_ns, said),
+            PageEvent::Up(stream) => return probe.stream = Some(stream),
+            PageEvent::Said(at_ns, said) => (at_ns, said),
         };
         let number_of = |key: &str| said[key].as_f64();
         let in_measure = (self.measure_ns.0..self.measure_ns.1).contains(&at_ns);
@@ -377,7 +385,7 @@ impl Probes {
 }
 
 impl Probe {
-    /// Says something to the page; one that is gone is told by what it does not answer.
+    /// Sends a message to the page. A page that is gone is detected by its missing answers.
     fn say(&mut self, what: &Value) {
         let Some(stream) = &mut self.stream else { return };
         let mut out = Vec::new();

@@ -1,11 +1,13 @@
 //! The text of one progress line, for a terminal of a width or for a plain log. Pure.
 
+use pushmark_chart::numbers::TERMINAL;
+
 use super::screen::Screen;
 
 /// Cells of the bar.
 const BAR_CELLS: usize = 12;
 
-/// What there is to show.
+/// The state to show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Live<'a> {
     /// The arm's transport.
@@ -51,7 +53,7 @@ pub(super) fn live(live: &Live<'_>, columns: usize, screen: &Screen) -> String {
         start,
         Some(format!(" {}", live.phase)),
         Some(format!(" {bar}")),
-        Some(format!("  {} up", grouped(live.up))),
+        Some(format!("  {} up", TERMINAL.count(live.up))),
         (live.delivered > 0).then(|| format!("  {}/s", short(live.delivered_per_s))),
         live.p99_us.map(|us| format!("  p99 {}", time(us, screen))),
     ];
@@ -75,9 +77,9 @@ pub(super) fn plain(live: &Live<'_>, elapsed_s: u64, screen: &Screen) -> String 
         "{elapsed_s} s  {}{start}  {}  {} up  {} delivered  {} lost",
         live.arm,
         live.phase,
-        grouped(live.up),
-        grouped(live.delivered),
-        grouped(live.lost)
+        TERMINAL.count(live.up),
+        TERMINAL.count(live.delivered),
+        TERMINAL.count(live.lost)
     );
     if let Some(us) = live.p99_us {
         line.push_str(&format!("  p99 {}", time(us, screen)));
@@ -105,19 +107,6 @@ pub(super) fn clock(seconds: f64) -> String {
         0 => format!("{}:{:02}", s / 60, s % 60),
         hours => format!("{hours}:{:02}:{:02}", s / 60 % 60, s % 60),
     }
-}
-
-/// Thousands with commas.
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Three digits: `310`, `20.0k`, `1.20M`.
@@ -208,6 +197,6 @@ pub(super) mod tests {
             ["999 us", "1.0 ms", "25 ms", "2.0 s"]
         );
         assert_eq!([0.0, 61.0, 3_727.0].map(clock), ["0:00", "1:01", "1:02:07"]);
-        assert_eq!([0, 999, 1_000, 6_000_000].map(grouped), ["0", "999", "1,000", "6,000,000"]);
+        assert_eq!([0, 999, 1_000, 6_000_000].map(|n| TERMINAL.count(n)), ["0", "999", "1,000", "6,000,000"]);
     }
 }

@@ -1,31 +1,31 @@
-//! What a stream can show: width, colours, characters. Asked once, then passed along.
+//! The abilities of a stream: width, colours, characters. Determined once, then passed along.
 
 use std::io::{IsTerminal, stderr, stdout};
 use std::os::fd::AsFd;
 
-/// What the other side understands.
+/// The abilities of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     /// Columns of a terminal that can move its cursor; absent: not such a terminal.
     pub columns: Option<usize>,
-    /// Escapes for colour and weight are welcome.
+    /// It shows escapes for colour and weight.
     pub colours: bool,
-    /// Characters beyond ASCII are.
+    /// It shows characters beyond ASCII.
     pub unicode: bool,
 }
 
 impl Screen {
-    /// What stderr is.
+    /// The abilities of stderr.
     pub fn of_stderr() -> Screen {
         Screen::decide(stderr().is_terminal(), columns(stderr()), |name| std::env::var(name).ok())
     }
 
-    /// What stdout is.
+    /// The abilities of stdout.
     pub fn of_stdout() -> Screen {
         Screen::decide(stdout().is_terminal(), columns(stdout()), |name| std::env::var(name).ok())
     }
 
-    /// By the terminal and the environment: `NO_COLOR`, `TERM=dumb`, the locale's character set.
+    /// Decides by the terminal and the environment: `NO_COLOR`, `TERM=dumb`, the locale's character set.
     pub fn decide(
         is_terminal: bool,
         columns: Option<usize>,
@@ -48,7 +48,7 @@ impl Screen {
         if self.unicode { "▲" } else { "!" }
     }
 
-    /// A text in characters the other side has.
+    /// A text in characters that the output can show.
     pub fn words(&self, text: &str) -> String {
         if self.unicode {
             return text.to_string();

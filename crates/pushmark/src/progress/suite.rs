@@ -1,26 +1,27 @@
-//! How far a suite is: the head of the live line, and a line for each case that has ended. Pure.
+//! The position in a suite: the head of the live line, and a line for each case that has ended. Pure.
 
+use pushmark_chart::durations::about;
+use pushmark_chart::numbers::TERMINAL;
 use pushmark_model::run::{Run, VerdictState};
 
-use super::line::{Live, clock, grouped, short, time};
+use super::line::{Live, clock, short, time};
 use super::screen::Screen;
-use crate::suite::about;
 
-/// Widest line: a suite has a head to show beside the case's figures.
+/// Widest line: a suite shows a head in addition to the case's figures.
 const COLUMNS_MAX: usize = 100;
 
-/// How far a suite is.
+/// The position in a suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
-    /// Starts that are done.
+    /// Completed starts.
     pub done: usize,
     /// Starts in all.
     pub of: usize,
-    /// How many ended so.
+    /// The number of cases with each verdict.
     pub verdicts: [(VerdictState, usize); 4],
-    /// What is left, s.
+    /// The remaining time, s.
     pub left_s: f64,
-    /// The case that is measured.
+    /// The current case.
     pub case: String,
 }
 
@@ -29,7 +30,7 @@ impl Head {
         let seen = self.verdicts.iter().filter(|(_, n)| *n > 0);
         let verdicts: Vec<String> = seen.map(|(state, n)| format!("{}{n}", glyph(*state, screen))).collect();
         [
-            Some(format!("{}/{}", grouped(self.done as u64), grouped(self.of as u64))),
+            Some(format!("{}/{}", TERMINAL.count(self.done as u64), TERMINAL.count(self.of as u64))),
             (!verdicts.is_empty()).then(|| format!("  {}", verdicts.join(" "))),
             Some(format!("  {}", about(self.left_s))),
         ]
@@ -43,7 +44,7 @@ pub(super) fn live(head: &Head, live: &Live<'_>, columns: usize, screen: &Screen
     let phase = format!("{}/{}", clock(live.phase_elapsed_s), clock(live.phase_length_s));
     let figures = [
         Some(format!("  {arm} {} {phase}", live.phase)),
-        Some(format!("  {} up", grouped(live.up))),
+        Some(format!("  {} up", TERMINAL.count(live.up))),
         (live.delivered > 0).then(|| format!("  {}/s", short(live.delivered_per_s))),
         live.p99_us.map(|us| format!("  p99 {}", time(us, screen))),
     ];
@@ -61,7 +62,7 @@ pub(super) fn ended(head: &Head, case: &str, run: &Run, screen: &Screen) -> Stri
     format!("{}/{}  {}{left}", head.done, head.of, outcome(case, run, screen))
 }
 
-/// What became of a case: its verdict, then its error, its worst reason, or its latency.
+/// The result of a case: its verdict, then its error, its worst reason, or its latency.
 pub(super) fn outcome(case: &str, run: &Run, screen: &Screen) -> String {
     let state = run.verdict.state;
     let error = run.arms.iter().find_map(|arm| arm.error.as_deref());

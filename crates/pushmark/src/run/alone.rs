@@ -1,6 +1,6 @@
-//! The feed alone (`publisher.alone`): once the crowd has left, the same publications at the same
-//! rate to the same, warm server, and nobody hears them. What that costs is the feed's part of what
-//! the server cost under the crowd.
+//! The feed alone (`publisher.alone`): once the crowd has left, the same warm server receives the same
+//! publications at the same rate, without subscribers. The cost of that is the feed's part of the server's
+//! cost under the crowd.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use pushmark_net::Clock;
 
 use super::Signals;
 use super::target::Up;
-use crate::agent::{Came, Crew};
+use crate::agent::{PoolEvent, ShardPool};
 use crate::gather::Gathered;
 use crate::monitor::{Monitor, figures};
 
-/// The crowd's connections end, and the feed's are made.
+/// Time in which the crowd's connections end and the feed's are opened.
 const SETTLE_NS: u64 = 500_000_000;
-/// The feed runs for so long before it is measured.
+/// How long the feed runs before it is measured.
 const WARMUP_NS: u64 = 500_000_000;
 const DRAIN_NS: u64 = 200_000_000;
 const LEAD_NS: u64 = 50_000_000;
 const TICK_NS: u64 = 200_000_000;
 
-/// The arm without its crowd; absent where that was not asked for.
+/// The arm without its crowd; `None` if the scenario does not ask for it.
 fn without_crowd(plan: &ArmPlan) -> Option<ArmPlan> {
     let mut publisher = plan.publisher.clone().filter(|p| p.mode == Mode::External)?;
     let measure_ns = publisher.alone_ns?;
@@ -44,8 +44,8 @@ fn without_crowd(plan: &ArmPlan) -> Option<ArmPlan> {
     })
 }
 
-/// Publishes to a server whose crowd has left. Absent where it was not asked for, where the run
-/// was stopped, where nothing could be published, and where the server's process is not known.
+/// Publishes to a server whose crowd has left. Returns `None` if the scenario does not ask for it, the run
+/// was stopped, nothing could be published, or the server's process is not known.
 pub(super) fn measure(
     plan: &ArmPlan,
     shards: u32,
@@ -69,7 +69,7 @@ pub(super) fn measure(
         publish_to: up.publish_to,
         port: up.port,
     };
-    let crew = Crew::start((0..shards).map(shard).collect(), cpus, Vec::new())?;
+    let pool = ShardPool::start((0..shards).map(shard).collect(), cpus, Vec::new())?;
     let mut gathered = Gathered::new(&arm, shards);
     let window = [arm.phases.measure_start_ns(), arm.phases.measure_end_ns()].map(|at| start_ns + at);
     let mut marks = Vec::new();
@@ -81,19 +81,19 @@ pub(super) fn measure(
             marks.push(monitor.mark());
         }
         let next_ns = window.get(marks.len()).map_or(TICK_NS, |&at_ns| at_ns.saturating_sub(now_ns));
-        match crew.next(Duration::from_nanos(next_ns.min(TICK_NS))) {
-            Came::Record(record) => {
+        match pool.next(Duration::from_nanos(next_ns.min(TICK_NS))) {
+            PoolEvent::Record(record) => {
                 gathered.add(&record);
-                crew.take_back(record);
+                pool.take_back(record);
             }
-            Came::Nothing => {}
-            Came::End => break,
+            PoolEvent::Nothing | PoolEvent::Lost(_) => {}
+            PoolEvent::End => break,
         }
         if signals.stopped().is_some() {
-            crew.stop();
+            pool.stop();
         }
     }
-    crew.join().map_err(anyhow::Error::msg)?;
+    pool.join().map_err(anyhow::Error::msg)?;
     let [from, to] = &marks[..] else { return Ok(None) };
     let counts = &gathered.total().counts;
     let published = counts.published.saturating_sub(counts.publish_failed);

@@ -1,50 +1,56 @@
-//! One arm from start to end: target up, crowd in, measure, drain, everything down.
+//! One arm from start to end: start the target, connect the crowd, measure, drain, stop everything.
 
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use pushmark_model::plan::{ArmPlan, Half, Mode, Reconnect, ShardPlan};
-use pushmark_model::run::{Arm, Generator, LastWords, Outcome, VerdictState, WarmUp, WarmUpEnd, Wire};
+use pushmark_model::plan::{ArmPlan, Half, Mode, ShardPlan};
+use pushmark_model::run::{Arm, Connections, Generator, LastWords, Outcome, VerdictState, Wire};
 use pushmark_model::steer::Steer;
 use pushmark_net::Clock;
 
 use super::flooding::{After, Flooding};
-use super::steering::{Sight, Steering};
+use super::steering::{ArmState, Steering};
 use super::target::{Target, Up};
-use super::unserved::{Unserved, nobody_came};
+use super::unserved::{Unserved, is_down, nobody_came, nobody_comes};
 use super::warming::Warming;
 use super::watch::{Marks, Watch};
-use super::{ArmDone, Signals, Start, alone, emitters};
-use crate::agent::{Agent, Came, Crew};
+use super::{ArmDone, Signals, Start, alone, emitters, facts, hopeless};
+use crate::agent::{Agent, PoolEvent, ShardPool};
 use crate::exit::Exit;
 use crate::gather::{self, Gathered};
-use crate::monitor::Monitor;
 use crate::monitor::figures::{self, CrowdPoint};
+use crate::monitor::listener::Listener;
+use crate::monitor::{Monitor, Watched};
 use crate::probes::Probes;
 use crate::progress::Progress;
-use crate::server::logs::KeptFile;
-use crate::verdict::{self, Facts};
+use crate::server::cpus::allowed_cpus;
+use crate::server::listeners::holder;
+use crate::store::KeptFile;
+use crate::verdict::{self, AgentLost, Facts};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.
 const LEAD_NS: u64 = 50_000_000;
-/// And what drawing up a client takes, several times over: many shards may share a core.
+/// Added for each client: several times the time to prepare one, because many shards may share a core.
 const LEAD_PER_CLIENT_NS: u64 = 2_000;
-/// After its planned end an arm that does not finish is given up.
+/// A stop is announced this long in advance: shards check for orders at least every 50 ms, and all of them
+/// must count the same publications.
+const STOP_LEAD_NS: u64 = 250_000_000;
+/// Time after its planned end after which an unfinished arm is aborted.
 const OVERTIME_NS: u64 = 15_000_000_000;
-/// And what closing a connection takes, at both ends, several times over.
+/// Added for each client: several times the time to close a connection at both ends.
 const OVERTIME_PER_CLIENT_NS: u64 = 100_000;
 
-/// What every arm of a run shares.
+/// The setup that all arms of a run share.
 #[derive(Debug)]
 pub struct Setup<'a> {
     /// The target.
     pub target: &'a Target,
     /// Shard threads.
     pub shards: u32,
-    /// Processes they are dealt to; 0: they are this one's.
+    /// Processes that share the shards; 0: all are in this process.
     pub agents: u32,
-    /// What an agent runs: pushmark.
+    /// The program that an agent runs: pushmark.
     pub program: &'a Path,
     /// CPUs of a started server; empty: not pinned.
     pub server_cpus: Vec<u32>,
@@ -56,7 +62,20 @@ pub struct Setup<'a> {
     pub began_ns: u64,
 }
 
-/// Which arm of how many.
+impl Setup<'_> {
+    /// The CPUs of server and generator; if neither is pinned, all CPUs that this process may use.
+    fn cpus(&self) -> Vec<u32> {
+        let mut cpus = [&self.server_cpus[..], &self.generator_cpus].concat();
+        if cpus.is_empty() {
+            cpus = allowed_cpus().unwrap_or_default();
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+}
+
+/// The number of the arm, and the number of arms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) number: usize,
@@ -64,13 +83,22 @@ pub(super) struct Place {
     pub(super) start: Start,
 }
 
-/// An arm that could not be measured, and how the process ends for it.
+/// An arm that could not be measured, and the exit code for it.
 #[derive(Debug)]
 pub struct Broken {
     /// The exit code.
     pub exit: Exit,
     /// What happened.
     pub error: anyhow::Error,
+    /// The connections of a transport that accepted no client: only this arm cannot be measured. Absent if
+    /// the whole target cannot be measured.
+    pub nobody: Option<Box<Connections>>,
+}
+
+impl Broken {
+    fn new(exit: Exit, error: anyhow::Error) -> Broken {
+        Broken { exit, error, nobody: None }
+    }
 }
 
 impl fmt::Display for Broken {
@@ -85,58 +113,76 @@ pub(super) fn drive(
     place: Place,
     progress: &mut Progress,
 ) -> Result<ArmDone, Broken> {
-    let unreachable = |error| Broken { exit: Exit::Unreachable, error };
-    let internal = |error: anyhow::Error| Broken { exit: Exit::Internal, error };
+    // If a signal ended the start, the target was not unreachable.
+    let unreachable = |error| Broken::new(setup.signals.stopped().unwrap_or(Exit::Unreachable), error);
+    let internal = |error: anyhow::Error| Broken::new(Exit::Internal, error);
     // Its phases may be moved while it runs.
     let plan = &mut asked.clone();
-    // Before the target: what the browser does as it starts is over when that comes up.
+    // Before the target, so that the browser's own startup work is over when the target starts.
     let mut probes =
-        Probes::open(plan, &setup.generator_cpus).map_err(|error| Broken { exit: Exit::Refused, error })?;
+        Probes::open(plan, &setup.generator_cpus).map_err(|error| Broken::new(Exit::Refused, error))?;
     let mut up = setup.target.bring_up(plan, &setup.server_cpus).map_err(unreachable)?;
     let agents = Agent::hire(setup.agents, setup.program).map_err(|e| internal(e.into()))?;
     let pids: Vec<i32> = agents.iter().map(Agent::pid).collect();
-    let monitor = Monitor::start(up.process.as_ref().map(|p| p.pid()), &pids, Clock::now)
-        .map_err(|e| internal(e.into()))?;
+    let server = up.process.as_ref().map(|p| p.pid());
+    let before = if server.is_none() { holder(up.subscribe_to) } else { None };
+    let beside = before.into_iter().chain(probes.as_ref().and_then(Probes::pid)).collect();
+    let watched = Watched { server, agents: pids, beside, cpus: setup.cpus() };
+    let monitor = Monitor::start(watched, Clock::now).map_err(|e| internal(e.into()))?;
+    let listener = Listener::of(up.subscribe_to);
+    // If the process of a target on this host is unknown, its usage would count as that of other programs.
+    let knows_server = server.or(before).is_some() || listener.is_none();
 
-    // A whole µs, so that stamps and schedule agree on every bound.
+    // Rounded to whole µs, so that stamps and schedule agree on every bound.
     let start_ns = (Clock::now() + LEAD_NS + plan.connections * LEAD_PER_CLIENT_NS) / 1_000 * 1_000;
     let base = setup.target.emitters(up.port).filter(|_| emitter(plan));
     if let Some(base) = &base {
         emitters::set(base, plan, start_ns).map_err(unreachable)?;
     }
-    let crew = Crew::start(shard_plans(plan, setup, &up, start_ns), &setup.generator_cpus, agents)
+    let pool = ShardPool::start(shard_plans(plan, setup, &up, start_ns), &setup.generator_cpus, agents)
         .map_err(|e| internal(e.into()))?;
     if let Some(probes) = &mut probes {
         probes.subscribe(plan, up.subscribe_to, up.port, start_ns);
     }
     let mut gathered = Gathered::new(plan, setup.shards);
-    let mut marks = Marks { start: Some(monitor.mark_with_pss()), ..Marks::default() };
+    let dropped = (listener.as_ref().and_then(Listener::drops), None);
+    let mut marks = Marks { start: Some(monitor.mark_with_pss()), dropped, ..Marks::default() };
     let mut watch = Watch {
         transport: plan.transport,
         phases: plan.phases,
         place,
         start_ns,
         cleared: base.is_none(),
+        listener,
+        floods: plan.flood.is_some(),
         server_ended: None,
+        server_ended_us: None,
     };
     let mut steering = Steering {
         warming: Warming::new(plan, start_ns),
         flooding: Flooding::new(plan, setup.target.stats_at(up.port)),
     };
 
+    let mut agents_lost = Vec::new();
     let mut stopped = None;
     loop {
-        match crew.next(watch.until_next(Clock::now())) {
-            Came::Record(record) => {
+        match pool.next(watch.until_next(Clock::now())) {
+            PoolEvent::Record(record) => {
                 gathered.add(&record);
                 for trouble in &record.troubles {
                     progress.trouble(&format!("{}: {trouble}", plan.transport));
                 }
                 watch.crowd_point(&record, &gathered, &monitor, &mut marks);
-                crew.take_back(record);
+                pool.take_back(record);
             }
-            Came::Nothing => {}
-            Came::End => break,
+            PoolEvent::Lost(lost) => {
+                gathered.lose(&lost.shards);
+                let agent = AgentLost::new(lost.agent, lost.how, Clock::now().saturating_sub(start_ns), plan);
+                progress.trouble(&format!("{}: {}", plan.transport, verdict::agent_lost(&agent)));
+                agents_lost.push(agent);
+            }
+            PoolEvent::Nothing => {}
+            PoolEvent::End => break,
         }
         let now_ns = Clock::now();
         watch.mark(now_ns, &monitor, &mut marks);
@@ -146,7 +192,7 @@ pub(super) fn drive(
             probes.turn(now_ns);
         }
         progress.update(now_ns, &watch.live(now_ns, &gathered));
-        let sight = Sight {
+        let sight = ArmState {
             elapsed_ns: now_ns.saturating_sub(start_ns),
             arm: plan,
             gathered: &gathered,
@@ -156,7 +202,7 @@ pub(super) fn drive(
         };
         let order = steering.look(&sight).filter(|_| stopped.is_none());
         if let Some(order) = order {
-            crew.tell(order);
+            pool.tell(order);
             if let Steer::Measure { from_ns, until_ns } = order {
                 plan.phases.measure(from_ns, until_ns);
                 gathered.measure(from_ns, until_ns);
@@ -169,16 +215,25 @@ pub(super) fn drive(
         if stopped.is_none() && setup.signals.stopped().is_some() {
             stopped = setup.signals.stopped();
             marks.measured =
-                marks.measured.take().or_else(|| marks.measure.is_some().then(|| monitor.mark()));
-            crew.stop();
+                marks.measured.take().or_else(|| marks.measure.is_some().then(|| monitor.mark_with_others()));
+            pool.tell(Steer::StopAt { at_ns: now_ns.saturating_sub(start_ns) + STOP_LEAD_NS });
         }
-        if nobody_comes(plan, &gathered, place) {
-            crew.stop();
-            let _ = crew.join();
+        if nobody_comes(plan, &gathered) {
+            pool.stop();
+            let _ = pool.join();
             let total = gathered.total();
             let of = Unserved { plan, failed: &total.failed, troubles: &total.troubles };
             let text = nobody_came(&[of]) + &up.stop().0.map_or(String::new(), |words| told(&words));
-            return Err(unreachable(anyhow::anyhow!(text)));
+            let nobody = (!is_down(&gathered)).then(|| Box::new(gathered.connections()));
+            return Err(Broken { nobody, ..unreachable(anyhow::anyhow!(text)) });
+        }
+        let published_ns = now_ns.saturating_sub(start_ns + plan.phases.warmup_start_ns());
+        let lives = stopped.is_none() && watch.server_ended.is_none();
+        if let Some(why) = hopeless::why(plan, &gathered, published_ns, false).filter(|_| lives) {
+            pool.stop();
+            let _ = pool.join();
+            up.stop();
+            return Err(unreachable(anyhow::anyhow!(why)));
         }
         let overtime_ns = OVERTIME_NS + plan.connections * OVERTIME_PER_CLIENT_NS;
         if now_ns > start_ns + plan.phases.end_ns() + overtime_ns {
@@ -189,19 +244,28 @@ pub(super) fn drive(
         progress.trouble(&format!("{}: seconds that were set aside are lost: {error}", plan.transport));
     }
     let stopped_ns = stopped.map(|_| Clock::now());
-    crew.join().map_err(|e| internal(anyhow::anyhow!(e)))?;
+    watch.look_after(&mut up);
+    let lives = stopped.is_none() && watch.server_ended.is_none();
+    if let Some(why) = hopeless::why(plan, &gathered, u64::MAX, true).filter(|_| lives) {
+        let _ = pool.join();
+        up.stop();
+        return Err(unreachable(anyhow::anyhow!(why)));
+    }
+    pool.join().map_err(|e| internal(anyhow::anyhow!(e)))?;
+    watch.crowd_came(&monitor, &mut marks);
     marks.end = Some(monitor.mark_with_pss());
     if let Some(probes) = &mut probes {
         probes.finish();
     }
-    // Asked before it is stopped: its own word.
+    // The server's statistics, read before it is stopped.
     let says = setup.target.stats(up.port);
     let ingest = alone::measure(plan, setup.shards, &setup.generator_cpus, &up, &monitor, setup.signals)
         .map_err(internal)?;
     let ended = watch.server_ended.take();
     let (last_words, logs) = up.stop();
-    // One that ended in the last moment did so by itself as well.
+    // A server that ended at the last moment also ended by itself.
     let ended = ended.or_else(|| last_words.as_ref().filter(|w| w.by_itself).map(|w| w.how.clone()));
+    let ours = monitor.ours();
     let (samples, whole) = monitor.stop();
     if let Err(error) = whole {
         progress.trouble(&format!("{}: readings that were set aside are lost: {error}", plan.transport));
@@ -212,7 +276,12 @@ pub(super) fn drive(
     figures::fill_windows(&mut windows, &samples, start_ns);
     let mut arm = figures_of(plan, &gathered, (&marks, setup.generator_cpus.len()), says, ended.clone());
     arm.ingest = ingest;
+    let cpus = setup.cpus().len();
+    if let Some((from, to)) = marks.measure.as_ref().zip(marks.measured.as_ref()).filter(|_| knows_server) {
+        arm.foreign = Some(figures::foreign(from, to, cpus, &ours));
+    }
     if let Some(server) = &mut arm.server {
+        server.ended_us = watch.server_ended_us;
         server.ready_us = up.ready_us;
     }
     arm.browser = probes.map(|probes| probes.figures(plan, &arm));
@@ -225,14 +294,22 @@ pub(super) fn drive(
             gathered: &gathered,
             last_words: last_words.as_ref(),
             logs: &logs,
-            overflows: arm.wire.listen_overflows.unwrap_or(0),
+            overflows: arm.wire.listener_drops.or(arm.wire.listen_overflows).unwrap_or(0),
             server_cpus: setup.server_cpus.len(),
             thread_each: setup.target.thread_each(),
             stopped_ns: stopped_after_ns,
         };
         arm.flood = Some(flooding.figures(&after));
     }
-    let facts = facts(plan, &marks, &gathered, stopped_after_ns, ended, arm.warmup.as_ref());
+    let mut facts = facts::facts(plan, &marks, &gathered, stopped_after_ns, ended, arm.warmup.as_ref());
+    facts.agents_lost = agents_lost;
+    facts.stood_still = facts::stood_still(plan, &marks, start_ns);
+    facts.displaced = facts::displaced(plan, &arm, &gathered, &facts);
+    facts.server_wait = arm
+        .server
+        .as_ref()
+        .zip(arm.foreign.as_ref())
+        .and_then(|(server, foreign)| figures::server_wait(server, foreign, cpus));
     arm.outcome = verdict::outcome(&arm, &facts);
     arm.last_words =
         last_words.filter(|words| arm.outcome != Outcome::Held || words.hung || words.out_of_memory);
@@ -249,7 +326,7 @@ pub(super) fn drive(
     })
 }
 
-/// The end of a server that nobody came to, where that explains it.
+/// How a server without clients ended, if that explains why no client connected.
 fn told(words: &LastWords) -> String {
     if !(words.by_itself || words.hung || words.out_of_memory) {
         return String::new();
@@ -263,22 +340,6 @@ fn told(words: &LastWords) -> String {
 fn logs_of(plan: &ArmPlan, logs: Vec<KeptFile>) -> Vec<KeptFile> {
     let named = |file: KeptFile| KeptFile { name: format!("{}.{}", plan.transport, file.name), ..file };
     logs.into_iter().map(named).collect()
-}
-
-/// Every client has tried once, none will again, and none was let in: nothing is left to wait
-/// for. A target that only refuses this transport may still be measured on its others.
-fn nobody_comes(plan: &ArmPlan, gathered: &Gathered, place: Place) -> bool {
-    let total = gathered.total();
-    let failed: u64 = total.failed.values().sum();
-    let down = |kind: &str| {
-        matches!(kind, "refused" | "unreachable" | "timeout_connect" | "timeout_tls")
-            || kind.starts_with("tls_")
-    };
-    let down = total.failed.keys().all(|kind| down(kind));
-    total.counts.opened == 0
-        && failed >= plan.connections
-        && plan.reconnect == Reconnect::None
-        && (place.of == 1 || down)
 }
 
 fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec<ShardPlan> {
@@ -311,9 +372,10 @@ fn figures_of(
     let whole = marks.start.as_ref().zip(marks.end.as_ref());
     let mut wire: Wire = gathered.wire();
     if let Some((start, end)) = whole {
-        let (retransmits, overflows) = figures::tcp_trouble(start, end);
-        wire.retransmits = Some(retransmits);
-        wire.listen_overflows = Some(overflows);
+        wire.retransmits = Some(figures::tcp_trouble(start, end).0);
+        wire.listen_overflows = marks.ramped.as_ref().map(|ramped| figures::tcp_trouble(start, ramped).1);
+        wire.listener_drops =
+            marks.dropped.0.as_ref().zip(marks.dropped.1.as_ref()).map(|(from, to)| to.since(from));
         wire.time_wait_per_s = Some(figures::time_wait_per_s(start, end));
     }
     let mut crowd = marks.crowd.clone();
@@ -346,12 +408,12 @@ fn figures_of(
     let due = gathered.total().counts.publications_due;
     let never = emitter(plan).then(|| says.as_ref().and_then(|stats| emitters::never_sent(stats, plan)));
     let unpublished = match never {
-        None => gathered.total().counts.unpublished,
+        None => gathered.total().counts.unpublished + gathered.never_made(),
         Some(Some(never)) => never.min(due),
-        // A server that says nothing any more: of what nobody heard, all may not have been published.
+        // The server no longer answers: possibly no publication without a receiver was published.
         Some(None) => due,
     };
-    let emitted = never.map(|never| emitted(due, never, gathered.heard()));
+    let emitted = never.map(|never| emitters::emitted(due, never, gathered.heard()));
     Arm {
         transport: plan.transport,
         target: plan.target.clone(),
@@ -378,6 +440,7 @@ fn figures_of(
         wire,
         phases: gather::phases(&plan.phases),
         server_says: says,
+        foreign: None,
         ingest: None,
         last_words: None,
         browser: None,
@@ -390,39 +453,6 @@ fn emitter(plan: &ArmPlan) -> bool {
     plan.publisher.as_ref().is_some_and(|p| p.mode == Mode::Emitter)
 }
 
-/// Publications that an emitter made: by the server's own word, or, where it says nothing any more,
-/// those that somebody heard. It may have made more; it has not made none.
-fn emitted(due: u64, never: Option<u64>, heard: u64) -> u64 {
-    never.map_or(heard.min(due), |never| due.saturating_sub(never))
-}
-
-fn facts(
-    plan: &ArmPlan,
-    marks: &Marks,
-    gathered: &Gathered,
-    stopped_after_ns: Option<u64>,
-    ended: Option<String>,
-    warmup: Option<&WarmUp>,
-) -> Facts {
-    let window = marks.measure.as_ref().zip(marks.measured.as_ref());
-    let total = gathered.total();
-    let failed = |kind: &str| {
-        let of = |map: &std::collections::BTreeMap<String, u64>| map.get(kind).copied().unwrap_or(0);
-        of(&total.failed) + of(&total.lost_by) + of(&total.publish_failed)
-    };
-    let measured_s = |at_ns: u64| at_ns.saturating_sub(plan.phases.measure_start_ns()) as f64 / 1e9;
-    Facts {
-        clock_step_ns: marks.end.as_ref().and_then(|end| end.clock.largest_step_ns),
-        port_shortages: failed("no_port"),
-        descriptor_shortages: failed("no_descriptor"),
-        interrupted_after_s: stopped_after_ns.map(measured_s),
-        server_ended: ended.is_some(),
-        no_steady_state: warmup.is_some_and(|w| w.ended == WarmUpEnd::Max),
-        worst_shard_wait: window.map(|(from, to)| figures::worst_shard_wait(from, to)),
-        ..Facts::default()
-    }
-}
-
 /// Six base-36 digits, as in the stamp.
 fn nonce(nonce: u32) -> String {
     let stamp =
@@ -432,13 +462,18 @@ fn nonce(nonce: u32) -> String {
     String::from_utf8_lossy(&bytes[4..10]).into_owned()
 }
 
-/// An arm that could not be measured: it keeps its place, with its error.
+/// An arm that could not be measured: it keeps its place in the run, with its error.
 pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
     let gathered = Gathered::new(plan, 1);
     let mut arm = figures_of(plan, &gathered, (&Marks::default(), 0), None, None);
-    arm.error = Some(broken.to_string());
+    let lines: Vec<String> = broken.to_string().lines().map(|line| line.trim().to_owned()).collect();
+    let error = lines.join("; ");
     arm.outcome = Outcome::Died;
-    let facts = Facts { broken_off: Some(broken.to_string()), ..Facts::default() };
+    if let Some(connections) = &broken.nobody {
+        (arm.connections, arm.outcome) = (Connections::clone(connections), Outcome::Degraded);
+    }
+    arm.error = Some(error.clone());
+    let facts = Facts { broken_off: Some(error), ..Facts::default() };
     let reasons = verdict::judge(&arm, &facts);
     arm.verdict = verdict::worst(&reasons);
     ArmDone {
@@ -448,17 +483,5 @@ pub(super) fn failed(plan: &ArmPlan, broken: &Broken) -> ArmDone {
         reasons,
         logs: Vec::new(),
         troubles: vec![broken.to_string()],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::emitted;
-
-    #[test]
-    fn an_emitter_that_cannot_tell_made_what_was_heard() {
-        assert_eq!(emitted(30, Some(2), 7), 28, "its own word");
-        assert_eq!(emitted(30, None, 29), 29, "no word of it");
-        assert_eq!(emitted(30, None, 0), 0, "and nothing heard");
     }
 }

@@ -1,4 +1,4 @@
-//! Arms become a `Run`: with its verdict, its thresholds and what it ran on.
+//! Assembles a `Run` from its arms, with its verdict, its thresholds and its environment.
 
 use pushmark_model::calibration::Calibration;
 use pushmark_model::metrics::Expression;
@@ -6,13 +6,13 @@ use pushmark_model::plan::Plan;
 use pushmark_model::run::{Environment, Run, SCHEMA, SelftestRef, Window};
 
 use super::ArmDone;
-use crate::gather;
-use crate::server::logs::KeptFile;
+use crate::store::KeptFile;
 use crate::store::hlog::Interval;
 use crate::store::{Utc, run_id};
 use crate::verdict;
+use crate::{gather, redact};
 
-/// What a run is called and where it came from.
+/// The name of a run and its origin.
 #[derive(Clone, Debug)]
 pub struct About<'a> {
     /// When it began.
@@ -35,7 +35,7 @@ pub struct About<'a> {
     pub calibration: Option<Calibration>,
 }
 
-/// A run and what is kept beside it.
+/// A run and the files beside it.
 #[derive(Clone, Debug)]
 pub struct Assembled {
     /// The result.
@@ -44,7 +44,7 @@ pub struct Assembled {
     pub windows: Vec<Window>,
     /// Latencies second by second.
     pub intervals: Vec<Interval>,
-    /// What the servers wrote.
+    /// The output of the servers.
     pub logs: Vec<KeptFile>,
 }
 
@@ -62,7 +62,7 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         intervals.append(&mut finished.intervals);
         logs.append(&mut finished.logs);
     }
-    // As they were: a warm-up that is detected is shorter than its plan.
+    // The actual phases: a detected warm-up is shorter than planned.
     let planned = || plan.arms.first().map(|arm| gather::phases(&arm.phases));
     let phases = arms.first().map(|arm| arm.phases.clone()).or_else(planned).unwrap_or_default();
     let thresholds = about
@@ -89,6 +89,8 @@ pub fn assemble(plan: &Plan, about: About<'_>, done: Vec<ArmDone>) -> Assembled 
         selftest: about.selftest,
         calibration: about.calibration,
         case: None,
+        sitting: None,
     };
-    Assembled { run, windows, intervals, logs }
+    redact::logs(&mut logs);
+    Assembled { run: redact::run(run), windows, intervals, logs }
 }

@@ -1,7 +1,7 @@
 //! Emitters: the server publishes by itself on the arm's schedule.
 //!
-//! The schedule is the plan's, in `CLOCK_MONOTONIC`, and absolute: both sides know what is due
-//! without a word between them.
+//! The schedule is the plan's, in `CLOCK_MONOTONIC`, and absolute: both sides know the due times without
+//! communicating.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const NAME: &str = "pushmark";
 const CHANNELS_MAX: usize = 1_000;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sets the emitters of an arm that starts at `start_ns`. `base` is where the server keeps them.
+/// Sets the emitters of an arm that starts at `start_ns`. `base` is the URL of the server's emitters.
 pub(super) fn set(base: &Control, arm: &ArmPlan, start_ns: u64) -> anyhow::Result<()> {
     let publisher = arm.publisher.as_ref().context("an arm that publishes")?;
     let channels: Vec<u32> = (0..arm.subscriptions.channels).collect();
@@ -59,8 +59,8 @@ pub(super) fn clear(base: &Control) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Publications that were due by the plan and never sent, by the server's own word: those it
-/// skipped, and those above each channel's last. `None` where it does not tell.
+/// Publications that were due by the plan and never sent, as the server reports: those it skipped, and those
+/// above each channel's last. `None` if the server does not report them.
 pub(super) fn never_sent(stats: &Value, plan: &ArmPlan) -> Option<u64> {
     let channels = stats.get("channels")?.as_object()?;
     let skipped = stats.pointer("/emits/skipped").and_then(Value::as_u64).unwrap_or(0);
@@ -73,4 +73,22 @@ pub(super) fn never_sent(stats: &Value, plan: &ArmPlan) -> Option<u64> {
         never += due.saturating_sub(sent);
     }
     Some(never)
+}
+
+/// Publications that an emitter made: as the server reports or, if it no longer answers, those that a client
+/// received. It may have made more, so this is a lower bound.
+pub(super) fn emitted(due: u64, never: Option<u64>, heard: u64) -> u64 {
+    never.map_or(heard.min(due), |never| due.saturating_sub(never))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emitted;
+
+    #[test]
+    fn an_emitter_that_cannot_tell_made_what_was_heard() {
+        assert_eq!(emitted(30, Some(2), 7), 28, "its own word");
+        assert_eq!(emitted(30, None, 29), 29, "no word of it");
+        assert_eq!(emitted(30, None, 0), 0, "and nothing heard");
+    }
 }

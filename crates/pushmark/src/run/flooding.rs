@@ -1,4 +1,4 @@
-//! Watches a flood while it goes, and ends it.
+//! Watches a running flood, and ends it.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,27 +9,27 @@ use pushmark_model::plan::ArmPlan;
 use pushmark_model::run::{Flood, LastWords, Window};
 use pushmark_model::steer::Steer;
 
-use super::steering::{LEAD_NS, SECOND_NS, Sight};
+use super::steering::{ArmState, LEAD_NS, SECOND_NS};
 use crate::flood::evidence::{Descriptors, Evidence};
 use crate::flood::{curve, diagnosis};
 use crate::gather::Gathered;
 use crate::monitor::Sample;
 use crate::server::http::{self, Control};
-use crate::server::logs::KeptFile;
+use crate::store::KeptFile;
 
-/// The server is asked how many it counts so often, or every interval where that is shorter.
+/// How often the server is asked for its number of subscribers; an interval if that is shorter.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 const ASK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Its descriptors are counted so often: a look at a folder of 10,000 entries takes some ms.
+/// How often its descriptors are counted: reading a folder of 10,000 entries takes some ms.
 const DESCRIPTORS_EVERY_NS: u64 = 5_000_000_000;
 /// How long before its end a server must have been busy for that to be its limit.
 const LAST_SECONDS: usize = 5;
 
-/// A flood under way.
+/// A running flood.
 #[derive(Debug)]
 pub(super) struct Flooding {
     watch: FloodWatch,
-    /// The second that is shown next.
+    /// The next second to pass to the watch.
     next: u32,
     established: u64,
     pub(super) end: Option<FloodEnd>,
@@ -37,13 +37,13 @@ pub(super) struct Flooding {
     pub(super) ended_ns: Option<u64>,
     pub(super) descriptors: Option<Descriptors>,
     descriptors_at_ns: u64,
-    /// What the server counts: ns from the arm's start, subscribers.
+    /// The server's counts: ns from the arm's start, subscribers.
     pub(super) counted: Vec<(u64, u64)>,
     asker: Option<Asker>,
 }
 
 impl Flooding {
-    /// Of an arm; `None` where it is none. `stats` is where the server says how many it holds.
+    /// Returns `None` if the arm is not a flood. At `stats` the server reports its number of subscribers.
     pub(super) fn new(arm: &ArmPlan, stats: Option<Control>) -> Option<Flooding> {
         let plan = arm.flood.clone()?;
         let every = ASK_EVERY.min(Duration::from_nanos(plan.interval_ns));
@@ -60,8 +60,8 @@ impl Flooding {
         })
     }
 
-    /// Shows the watch what is new; the new end of the measure phase, once there is one.
-    pub(super) fn look(&mut self, sight: &Sight<'_>) -> Option<Steer> {
+    /// Passes new observations to the watch. Returns the new end of the measure phase once it is known.
+    pub(super) fn look(&mut self, sight: &ArmState<'_>) -> Option<Steer> {
         self.counted.extend(
             self.asker
                 .iter()
@@ -81,7 +81,7 @@ impl Flooding {
                 return Some(self.over(end, sight.elapsed_ns));
             }
         }
-        // One that died may have taken the connections with it before the second is whole.
+        // A server that died may have closed its connections before the second is complete.
         sight.ended.then(|| self.over(FloodEnd::Died, sight.elapsed_ns))
     }
 
@@ -114,7 +114,7 @@ impl Flooding {
     pub(super) fn figures(self, after: &After<'_>) -> Flood {
         let After { plan, windows, gathered, .. } = after;
         let flood = plan.flood.as_ref().expect("the plan of a flood");
-        // What the arm's own end cut short was stopped, or ran out of clients.
+        // If the arm ended first, the flood was stopped or ran out of clients.
         let otherwise = if after.stopped_ns.is_some() { FloodEnd::Stopped } else { FloodEnd::Limit };
         let end = self.end.unwrap_or(otherwise);
         let ended_ns = self.ended_ns.or(after.stopped_ns).unwrap_or_else(|| plan.phases.measure_end_ns());
@@ -158,7 +158,7 @@ impl Flooding {
     }
 }
 
-/// What a flood is judged by once its server is down.
+/// The data that a flood is judged by after its server has stopped.
 pub(super) struct After<'a> {
     pub(super) plan: &'a ArmPlan,
     pub(super) windows: &'a [Window],
@@ -194,8 +194,8 @@ fn busy(windows: &[Window], ended_s: u64, cpus: usize) -> Option<f64> {
     (last.len() == LAST_SECONDS).then(|| last.iter().sum::<u64>() as f64 / 1e6 / (LAST_SECONDS * cpus) as f64)
 }
 
-/// A thread that asks a server how many subscribers it counts: one that is drowning answers
-/// late, and nobody here may wait for it.
+/// A thread that asks a server how many subscribers it counts. An overloaded server answers late, and no
+/// other thread may wait for it.
 #[derive(Debug)]
 struct Asker {
     answers: Receiver<u64>,
@@ -225,7 +225,7 @@ impl Asker {
     }
 }
 
-/// Subscribers by its own word (CONTRACT 2.3); connections where it does not tell them apart.
+/// Subscribers as the server reports them (CONTRACT 2.3); connections if it does not list transports.
 fn subscribers(stats: &[u8]) -> Option<u64> {
     let stats: serde_json::Value = serde_json::from_slice(stats).ok()?;
     let by_transport = stats.get("transports").and_then(|t| t.as_object());

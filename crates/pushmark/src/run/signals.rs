@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: stop, keep and mark what was measured. A second Ctrl-C ends at once, and
-//! everything that was started with us.
+//! Ctrl-C and SIGTERM stop the run; its results are kept and marked. A second Ctrl-C ends pushmark at once,
+//! with every process that it started.
 
 use std::io;
 use std::sync::Arc;
@@ -10,21 +10,37 @@ use signal_hook::iterator;
 
 use crate::exit::Exit;
 use crate::server::process;
+use crate::stop;
 
 /// Whether to stop, and why.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     interrupted: Arc<AtomicBool>,
     terminated: Arc<AtomicBool>,
+    /// The first signal ends the process, and no partial result is kept.
+    at_once: bool,
 }
 
 impl Signals {
-    /// Listens from now on, on a thread of its own.
+    /// Handles signals on a thread.
     ///
     /// # Errors
-    /// The system's, where it refuses a handler or a thread.
+    /// Fails if the system refuses a handler or a thread.
     pub fn listen() -> io::Result<Signals> {
-        let signals = Signals::default();
+        Signals::default().heed()
+    }
+
+    /// The same for a command that keeps no partial result: the first signal ends it and every process that
+    /// it started.
+    ///
+    /// # Errors
+    /// Fails like [`Signals::listen`].
+    pub fn listen_to_end() -> io::Result<Signals> {
+        Signals { at_once: true, ..Signals::default() }.heed()
+    }
+
+    fn heed(self) -> io::Result<Signals> {
+        let signals = self;
         let told = signals.clone();
         let mut wanted = vec![SIGINT, SIGTERM];
         // A terminal that closes ends a run, except one that `nohup` holds.
@@ -39,15 +55,19 @@ impl Signals {
     }
 
     fn hear(&self, signal: i32) {
-        if signal != SIGINT {
-            self.terminated.store(true, Ordering::Relaxed);
-        } else if self.interrupted.swap(true, Ordering::Relaxed) {
+        let (exit, flag) = match signal {
+            SIGINT => (Exit::Interrupted, &self.interrupted),
+            _ => (Exit::Terminated, &self.terminated),
+        };
+        let again = flag.swap(true, Ordering::Relaxed);
+        if self.at_once || (again && exit == Exit::Interrupted) {
             process::kill_all();
-            std::process::exit(i32::from(Exit::Interrupted.code()));
+            std::process::exit(i32::from(exit.code()));
         }
+        stop::hear(exit);
     }
 
-    /// How the process must end, if it was told to.
+    /// Returns how the process must end, if a signal asked for it.
     pub fn stopped(&self) -> Option<Exit> {
         if self.interrupted.load(Ordering::Relaxed) {
             Some(Exit::Interrupted)
@@ -57,7 +77,7 @@ impl Signals {
     }
 }
 
-/// Whether a signal was left to us by whoever started this process.
+/// Returns whether the parent process did not set the signal to be ignored.
 fn is_heard(signal: i32) -> bool {
     let status = procfs::process::Process::myself().and_then(|process| process.status());
     status.map_or(true, |status| status.sigign & (1 << (signal - 1)) == 0)

@@ -1,5 +1,6 @@
-//! What is measured: a server that pushmark starts, or one that is there.
+//! The target: a server that pushmark starts, or one that is already running.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,18 +8,19 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use pushmark_model::plan::{ArmPlan, Tls};
 use pushmark_model::run::LastWords;
-use pushmark_model::scenario::Scenario;
+use pushmark_model::secret::SecretValues;
 use pushmark_model::template::{Template, Values};
 
 use crate::resolve;
 use crate::scenario_file::Loaded;
 use crate::server::http::{self, Control};
 use crate::server::listeners::is_taken;
-use crate::server::logs::{KeptFile, Logs};
+use crate::server::logs::Logs;
 use crate::server::needs;
 use crate::server::port::free_port;
 use crate::server::process::{Process, Start};
 use crate::server::registry::{Architecture, Filling, Registry, Server};
+use crate::store::KeptFile;
 
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -30,22 +32,29 @@ pub struct Target {
     name: String,
     command: Vec<String>,
     folder: Option<PathBuf>,
-    variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    variables: Vec<(OsString, OsString)>,
+    /// The variables are from the scenario, so they are templates.
+    templates: bool,
+    /// Values of `{secret.NAME}`.
+    secrets: SecretValues,
     ready: Option<String>,
     stop: Vec<String>,
     stats: Option<String>,
     emitters: Option<String>,
-    /// How these are met where they go over TLS: as clients meet it.
+    /// The TLS settings of these requests, the same as those of clients.
     tls: Tls,
-    /// Where its log is switched, and to what; absent: as it starts.
+    /// The URL that switches its log, and the setting; absent: its default.
     log: Option<(String, bool)>,
+    /// The `--token` that it was started with: control requests carry it.
+    token: Option<String>,
     /// Its port; absent: a free one.
     port: Option<u16>,
-    /// Its listener is one of its own processes.
+    /// Its listener must be one of its own processes.
     strict: bool,
-    /// Each client is held by a thread of its own.
+    /// Each client has its own thread.
     thread_each: bool,
-    /// Tables of open files that it spreads its connections over; absent for one that is not ours.
+    /// Tables of open files that it spreads its connections over; absent for a target that pushmark does not
+    /// know.
     tables: Option<u64>,
 }
 
@@ -56,12 +65,12 @@ pub(crate) struct Up {
     pub(crate) port: u16,
     pub(super) subscribe_to: SocketAddr,
     pub(super) publish_to: Option<SocketAddr>,
-    /// From the start of its process to its first good answer.
+    /// Time from the start of its process to its first successful answer.
     pub(super) ready_us: Option<u64>,
 }
 
 impl Up {
-    /// Ends what was started; what is left of it, and what it wrote.
+    /// Stops the started server. Returns how it ended and its output.
     pub(super) fn stop(&mut self) -> (Option<LastWords>, Vec<KeptFile>) {
         let Some(process) = &mut self.process else { return (None, Vec::new()) };
         process.stop();
@@ -73,31 +82,32 @@ impl Target {
     /// The target of a scenario; a server's commands come from its row.
     ///
     /// # Errors
-    /// A JDK that its command names and that is not on this machine.
+    /// Fails if its command names a JDK that is not on this machine.
     pub fn new(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Target> {
         let own = std::env::current_exe().context("the path of this program")?;
         Target::with_program(loaded, registry, &own)
     }
 
-    /// The same where `{pushmark}` is another program than the one that runs (a test's).
+    /// The same with another program for `{pushmark}` than the running one (in a test).
     ///
     /// # Errors
-    /// As for [`Target::new`].
+    /// Fails like [`Target::new`].
     pub fn with_program(loaded: &Loaded, registry: &Registry, program: &Path) -> anyhow::Result<Target> {
         match &loaded.server {
-            Some(server) => Target::of_server(server, registry, &loaded.scenario.target, program),
-            None => Ok(Target::of_process(&loaded.scenario, &loaded.folder, loaded.tls())),
+            Some(server) => Target::of_server(server, registry, loaded, program),
+            None => Ok(Target::of_process(loaded)),
         }
     }
 
     fn of_server(
         server: &Server,
         registry: &Registry,
-        asked: &pushmark_model::scenario::Target,
+        loaded: &Loaded,
         program: &Path,
     ) -> anyhow::Result<Target> {
+        let asked = &loaded.scenario.target;
         let contract = server.contract.then(|| registry.contract());
-        // Port and folder of its logs stay open until they are known, at the start.
+        // Port and log folder are filled in at the start, when they are known.
         let filling = Filling { pushmark: program, port: None, log: None, flags: &asked.flags };
         let mut command = registry.command(server, &server.run, &filling)?;
         command.extend_from_slice(&asked.args);
@@ -105,14 +115,18 @@ impl Target {
             name: server.name.clone(),
             command,
             folder: registry.folder_of(server),
-            // Its command may name a daemon.
-            variables: vec![("PATH".into(), needs::search_path())],
+            // Its command may name a daemon. A token in pushmark's environment is for a server that other
+            // clients ask; requests here do not carry it.
+            variables: vec![("PATH".into(), needs::search_path()), ("PUSHMARK_TOKEN".into(), "".into())],
+            templates: false,
+            secrets: loaded.secrets.clone(),
             ready: registry.ready_url(server).map(str::to_owned),
             stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
             tls: Tls::default(),
             log: contract.zip(asked.log).map(|(c, on)| (c.log.clone(), on)),
+            token: token_of(&asked.args),
             port: asked.port,
             strict: true,
             thread_each: server.architecture == Some(Architecture::ThreadPerRequest),
@@ -120,7 +134,8 @@ impl Target {
         })
     }
 
-    fn of_process(scenario: &Scenario, folder: &Path, tls: Tls) -> Target {
+    fn of_process(loaded: &Loaded) -> Target {
+        let Loaded { scenario, folder, .. } = loaded;
         let Some(process) = &scenario.target.process else { return Target::default() };
         Target {
             name: "target".to_owned(),
@@ -128,12 +143,15 @@ impl Target {
             folder: Some(process.cwd.as_ref().map_or(folder.to_owned(), |cwd| folder.join(cwd)))
                 .filter(|folder| !folder.as_os_str().is_empty()),
             variables: process.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
+            templates: true,
+            secrets: loaded.secrets.clone(),
             ready: process.ready.clone(),
             stop: process.stop.clone().unwrap_or_default(),
             stats: None,
             emitters: None,
-            tls,
+            tls: loaded.tls(),
             log: None,
+            token: None,
             port: scenario.target.port,
             strict: false,
             thread_each: false,
@@ -146,7 +164,7 @@ impl Target {
         !self.command.is_empty()
     }
 
-    /// Tables of open files that it spreads its connections over; absent where that is not known.
+    /// Tables of open files that it spreads its connections over; `None` if not known.
     pub fn tables(&self) -> Option<u64> {
         self.tables
     }
@@ -156,7 +174,7 @@ impl Target {
         &self.name
     }
 
-    /// Starts it if it is to be started, waits until it is ready, resolves its addresses.
+    /// Starts the server if the scenario has one, waits until it is ready, and resolves its addresses.
     pub(crate) fn bring_up(&self, arm: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Up> {
         let mut port = 0;
         let mut process = None;
@@ -166,18 +184,18 @@ impl Target {
                 Some(port) => port,
                 None => free_port().context("a port for the server")?,
             };
-            let filled = |text: &String| fill(text, port);
             let logs = Logs::new(&self.name).context("cannot write a log to the temporary folder")?;
-            let with_log = |word: &String| filled(&logs.fill(word));
+            let log = logs.folder().display().to_string();
+            let filled = |text: &String| self.fill_in(text, port, &log);
             let start = Start {
                 name: self.name.clone(),
-                command: self.command.iter().map(with_log).collect(),
+                command: self.command.iter().map(filled).collect(),
                 folder: self.folder.clone(),
-                variables: self.variables.clone(),
+                variables: self.variables_at(port, &log),
                 cpus: cpus.to_vec(),
                 stop: self.stop.iter().map(filled).collect(),
             };
-            // A target on a port of its own choice: where its clients will come.
+            // A target may choose its port: this is the port that clients connect to.
             let serves = arm.subscribe.port.unwrap_or(port);
             let taken = is_taken(serves);
             let began = Instant::now();
@@ -200,10 +218,10 @@ impl Target {
         Ok(Up { process, port, subscribe_to, publish_to, ready_us })
     }
 
-    /// Turns its log on or off, where that was asked for.
+    /// Turns its log on or off, if requested.
     fn switch_log(&self, port: u16) -> anyhow::Result<()> {
         let Some((url, on)) = &self.log else { return Ok(()) };
-        let to = &self.control(fill(url, port));
+        let to = &self.control(self.fill(url, port));
         let body = serde_json::json!({ "on": on }).to_string();
         let answer = http::send(&http::Request {
             method: "POST",
@@ -223,36 +241,67 @@ impl Target {
         Ok(())
     }
 
-    /// Where the server says what it does, if it does.
+    /// The URL of the server's statistics, if it has one.
     pub(super) fn stats_at(&self, port: u16) -> Option<Control> {
-        self.stats.as_ref().map(|url| self.control(fill(url, port)))
+        self.stats.as_ref().map(|url| self.control(self.fill(url, port)))
     }
 
-    /// Whether its row says that it holds each client by a thread.
+    /// Whether it uses a thread for each client, according to its row.
     pub(super) fn thread_each(&self) -> bool {
         self.thread_each
     }
 
-    /// What the server says of itself; `None` where it says nothing.
+    /// The server's statistics; `None` if it does not answer with any.
     pub(super) fn stats(&self, port: u16) -> Option<serde_json::Value> {
         let stats = self.stats_at(port)?;
         let answer = http::get(&stats, CONTROL_TIMEOUT).ok().filter(http::Answer::is_success)?;
         serde_json::from_slice(&answer.body).ok()
     }
 
-    /// Where its emitters are set.
+    /// The URL that sets its emitters.
     pub(super) fn emitters(&self, port: u16) -> Option<Control> {
-        self.emitters.as_ref().map(|url| self.control(fill(url, port)))
+        self.emitters.as_ref().map(|url| self.control(self.fill(url, port)))
     }
 
     fn control(&self, url: String) -> Control {
-        Control { url, tls: self.tls.clone() }
+        // It may be a placeholder: `--token {secret.NAME}`.
+        let token = self.token.as_ref().map(|token| self.fill(token, 0));
+        Control { url, tls: self.tls.clone(), token }
+    }
+
+    fn fill(&self, text: &str, port: u16) -> String {
+        self.fill_in(text, port, "")
+    }
+
+    fn fill_in(&self, text: &str, port: u16, log: &str) -> String {
+        let values = Values { port, log, secrets: Some(&self.secrets), ..Values::default() };
+        // An argument in a server's row may hold other braces; a scenario's arguments were checked.
+        Template::parse(text).map_or_else(|_| text.to_owned(), |template| template.render_text(&values))
+    }
+
+    /// Its variables, filled in. A value that is not text is not a template.
+    fn variables_at(&self, port: u16, log: &str) -> Vec<(OsString, OsString)> {
+        let filled = |value: &OsString| match value.to_str() {
+            Some(text) if self.templates => self.fill_in(text, port, log).into(),
+            _ => value.clone(),
+        };
+        self.variables.iter().map(|(name, value)| (name.clone(), filled(value))).collect()
     }
 }
 
-fn fill(text: &str, port: u16) -> String {
-    match Template::parse(text) {
-        Ok(template) => template.render_text(&Values { port, ..Values::default() }),
-        Err(_) => text.to_owned(),
+/// The value of `--token TOKEN` or `--token=TOKEN`.
+fn token_of(arguments: &[String]) -> Option<String> {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.strip_prefix("--token") {
+            Some("") => return arguments.next().cloned(),
+            Some(rest) => {
+                if let Some(token) = rest.strip_prefix('=') {
+                    return Some(token.to_owned());
+                }
+            }
+            None => {}
+        }
     }
+    None
 }

@@ -1,13 +1,15 @@
-//! A target that let nobody in: what was sent to it, and what came back.
+//! A target that accepted no client: the requests to it and its answers.
 
 use std::collections::BTreeMap;
 
-use pushmark_model::plan::ArmPlan;
+use pushmark_model::plan::{ArmPlan, Reconnect};
+
+use crate::gather::Gathered;
 
 /// An arm without a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Unserved<'a> {
-    /// What was asked.
+    /// The plan of the arm.
     pub plan: &'a ArmPlan,
     /// Failures by kind.
     pub failed: &'a BTreeMap<String, u64>,
@@ -15,18 +17,20 @@ pub struct Unserved<'a> {
     pub troubles: &'a [String],
 }
 
-/// Says it of some arms. Templates are shown as written: what fills them may be secret.
+/// The message for some arms. Templates are shown as written: their values may be secret.
 pub fn nobody_came(arms: &[Unserved<'_>]) -> String {
     let mut text = String::from("no client could subscribe");
     for Unserved { plan, failed, troubles } in arms {
         let to = &plan.subscribe;
         let host = if to.host.contains(':') { format!("[{}]", to.host) } else { to.host.clone() };
-        let port = to.port.map_or("{port}".to_owned(), |port| port.to_string());
+        let port = to.port.map_or(", the port it was given".to_owned(), |port| format!(":{port}"));
         text.push_str(&format!("\n  {}", plan.transport));
         let over = if to.tls { " over TLS" } else { "" };
-        text.push_str(&format!("\n    sent    GET {} HTTP/1.1 to {host}:{port}{over}", to.path.source()));
+        text.push_str(&format!("\n    sent    GET {} HTTP/1.1 to {host}{port}{over}", to.path.source()));
         for (kind, n) in *failed {
-            text.push_str(&format!("\n    failed  {n} of {}: {kind}", plan.connections));
+            // Clients that reconnect can fail more than once.
+            let of = if *n > plan.connections { "attempts of" } else { "of" };
+            text.push_str(&format!("\n    failed  {n} {of} {}: {kind}", plan.connections));
         }
         if failed.is_empty() {
             text.push_str(&format!("\n    failed  {}: no answer", plan.connections));
@@ -36,4 +40,23 @@ pub fn nobody_came(arms: &[Unserved<'_>]) -> String {
         }
     }
     text
+}
+
+/// Whether every client has tried once, none will retry, and none was accepted: there is nothing to wait for.
+pub(super) fn nobody_comes(plan: &ArmPlan, gathered: &Gathered) -> bool {
+    let total = gathered.total();
+    let failed: u64 = total.failed.values().sum();
+    // A client that reconnects waits in vain for the same text.
+    let unready = total.failed.get("timeout_ready").is_some_and(|&n| n >= plan.connections);
+    total.counts.opened == 0 && failed >= plan.connections && (plan.reconnect == Reconnect::None || unready)
+}
+
+/// Whether the target does not answer at all. A target that only refuses this transport may still be
+/// measured on its others.
+pub(super) fn is_down(gathered: &Gathered) -> bool {
+    let down = |kind: &String| {
+        matches!(&**kind, "refused" | "unreachable" | "timeout_connect" | "timeout_tls")
+            || kind.starts_with("tls_")
+    };
+    gathered.total().failed.keys().all(down)
 }

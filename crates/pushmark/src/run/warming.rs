@@ -1,4 +1,4 @@
-//! Looks at the seconds of warm-up, and says ahead when measuring begins.
+//! Watches the seconds of warm-up, and decides in advance when measuring begins.
 
 use pushmark_model::plan::ArmPlan;
 use pushmark_model::run::{WarmUp, WarmUpEnd};
@@ -10,7 +10,7 @@ use super::steering::{LEAD_NS, SECOND_NS};
 use crate::gather::{Gathered, Second};
 use crate::monitor::{Sample, figures};
 
-/// Where warm-up ends is looked for.
+/// Searches for the end of warm-up.
 #[derive(Debug)]
 pub(super) struct Warming {
     plan: SteadyPlan,
@@ -26,7 +26,7 @@ pub(super) struct Warming {
 }
 
 impl Warming {
-    /// Of an arm; `None` where warm-up has a fixed length.
+    /// Returns `None` if the arm's warm-up has a fixed length.
     pub(super) fn new(arm: &ArmPlan, start_ns: u64) -> Option<Warming> {
         Some(Warming {
             plan: arm.steady?,
@@ -39,7 +39,7 @@ impl Warming {
         })
     }
 
-    /// Takes what is new; the bounds of measure, once they are known before their time.
+    /// Takes new observations. Returns the bounds of measure if it can start early.
     pub(super) fn look(
         &mut self,
         elapsed_ns: u64,
@@ -62,12 +62,12 @@ impl Warming {
         self.found = Some(steady_state(&self.plan, &self.seconds)?);
         // A whole second, so that windows and phases agree.
         let from_ns = (elapsed_ns + LEAD_NS).div_ceil(SECOND_NS) * SECOND_NS;
-        // What is nearer than that comes by itself.
+        // A nearer start needs no order.
         (from_ns < phases.measure_start_ns())
             .then_some(Steer::Measure { from_ns, until_ns: from_ns + phases.measure_ns })
     }
 
-    /// Adds the whole seconds that are complete; whether there were any.
+    /// Adds the complete seconds. Returns whether there were any.
     fn take_seconds(&mut self, warmup_start_ns: u64, gathered: &Gathered) -> bool {
         let first = warmup_start_ns.div_ceil(SECOND_NS);
         let before = self.seconds.len();
@@ -81,7 +81,7 @@ impl Warming {
                 && cpu_us.is_none()
                 && self.samples.last().is_some_and(|s| s.t_ns < from_ns + SECOND_NS)
             {
-                // The monitor's next reading covers it.
+                // The monitor's next reading covers this second.
                 break;
             }
             self.seconds.push(WarmSecond {
@@ -101,8 +101,8 @@ impl Warming {
         }
     }
 
-    /// What the run says of it, after the arm. `stopped_ns`: the arm was ended from outside so
-    /// long after its start.
+    /// The warm-up figures of the run, after the arm. `stopped_ns`: the time from the arm's start at which it
+    /// was ended from outside.
     pub(super) fn figures(&self, arm: &ArmPlan, stopped_ns: Option<u64>) -> WarmUp {
         let phases = &arm.phases;
         let stopped_ns = stopped_ns.filter(|at_ns| *at_ns < phases.measure_start_ns());

@@ -1,61 +1,89 @@
-//! What is looked at while the shards work: the instants that are marked, the crowd as it grows,
-//! the server's process.
+//! Observations while the shards work: the marked instants, the growing crowd, the server's process.
 
 use std::time::Duration;
 
 use pushmark_model::plan::Phases;
 use pushmark_model::transport::Transport;
+use pushmark_net::Clock;
 
 use super::arm::Place;
 use super::emitters;
 use super::target::Up;
 use crate::gather::Gathered;
 use crate::monitor::figures::CrowdPoint;
+use crate::monitor::listener::{Drops, Listener};
 use crate::monitor::{Monitor, Snapshot};
 use crate::progress::Live;
 use crate::server::http::Control;
 
-/// The loop looks around at least so often; it wakes for each instant that is marked.
+/// The longest time between two passes of the loop; it also wakes for each marked instant.
 const TICK_NS: u64 = 200_000_000;
 
 /// The snapshots between which figures are differences.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     pub(super) start: Option<Snapshot>,
+    /// The reading at the end of the ramp.
+    pub(super) ramped: Option<Snapshot>,
+    /// Drops of the target's listener before and after the crowd connected.
+    pub(super) dropped: (Option<Drops>, Option<Drops>),
     pub(super) measure: Option<Snapshot>,
     pub(super) measured: Option<Snapshot>,
     pub(super) end: Option<Snapshot>,
     pub(super) crowd: Vec<CrowdPoint>,
 }
 
-/// What is looked at while the shards work.
+/// Observations while the shards work.
 pub(super) struct Watch {
     pub(super) transport: Transport,
-    /// As they are by now.
+    /// The phases in their current state.
     pub(super) phases: Phases,
     pub(super) place: Place,
     pub(super) start_ns: u64,
     pub(super) cleared: bool,
+    /// The listener of a target on this host.
+    pub(super) listener: Option<Listener>,
+    /// Its crowd connects until the end of measure.
+    pub(super) floods: bool,
     pub(super) server_ended: Option<String>,
+    /// When that was seen, from the arm's start, µs.
+    pub(super) server_ended_us: Option<u64>,
 }
 
 impl Watch {
-    /// How long to wait: until the next instant that is marked, and never long.
+    /// The time to wait: until the next marked instant, at most a tick.
     pub(super) fn until_next(&self, now_ns: u64) -> Duration {
         let phases = self.phases;
-        let marks = [phases.measure_start_ns(), phases.measure_end_ns()].map(|at| self.start_ns + at);
+        let marks = [self.ramped_at_ns(), phases.measure_start_ns(), phases.measure_end_ns()];
+        let marks = marks.map(|at| self.start_ns + at);
         let next_ns = marks.into_iter().filter(|&at| at > now_ns).min().unwrap_or(u64::MAX);
         Duration::from_nanos((next_ns - now_ns).min(TICK_NS))
     }
 
-    /// Takes the snapshots when their instants have come.
+    /// Takes the snapshots at their instants.
     pub(super) fn mark(&self, now_ns: u64, monitor: &Monitor, marks: &mut Marks) {
         let phases = self.phases;
+        if marks.ramped.is_none() && now_ns >= self.start_ns + self.ramped_at_ns() {
+            self.crowd_came(monitor, marks);
+        }
         if marks.measure.is_none() && now_ns >= self.start_ns + phases.measure_start_ns() {
-            marks.measure = Some(monitor.mark());
+            marks.measure = Some(monitor.mark_with_others());
         }
         if marks.measured.is_none() && now_ns >= self.start_ns + phases.measure_end_ns() {
-            marks.measured = Some(monitor.mark());
+            marks.measured = Some(monitor.mark_with_others());
+        }
+    }
+
+    /// The time at which all of the crowd should be connected.
+    fn ramped_at_ns(&self) -> u64 {
+        if self.floods { self.phases.measure_end_ns() } else { self.phases.warmup_start_ns() }
+    }
+
+    /// Reads the cost of connecting, once: at the end of the ramp, or when the arm ends earlier.
+    pub(super) fn crowd_came(&self, monitor: &Monitor, marks: &mut Marks) {
+        if marks.ramped.is_none() {
+            marks.ramped = Some(monitor.mark());
+            marks.dropped.1 = self.listener.as_ref().and_then(Listener::drops);
         }
     }
 
@@ -85,7 +113,7 @@ impl Watch {
     pub(super) fn clear_emitters(&mut self, now_ns: u64, base: Option<&Control>) {
         if !self.cleared && now_ns >= self.start_ns + self.phases.measure_end_ns() {
             self.cleared = true;
-            // A server that died cannot be asked; that is told by its deliveries.
+            // A dead server cannot answer; its deliveries show that it died.
             let _ = base.map(emitters::clear);
         }
     }
@@ -93,6 +121,8 @@ impl Watch {
     pub(super) fn look_after(&mut self, up: &mut Up) {
         if self.server_ended.is_none() {
             self.server_ended = up.process.as_mut().and_then(|p| p.ended());
+            let elapsed_us = Clock::now().saturating_sub(self.start_ns) / 1_000;
+            self.server_ended_us = self.server_ended.as_ref().map(|_| elapsed_us);
         }
     }
 

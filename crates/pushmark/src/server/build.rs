@@ -1,5 +1,5 @@
-//! Builds: once for what is there, by one process at a time, with progress and with the log's
-//! end where one fails. What is built and unchanged is not touched, and needs no network.
+//! Builds of servers, by one process at a time, with progress, and with the end of the log if one fails. An
+//! unchanged server is not built again and needs no network.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -18,12 +18,12 @@ use super::registry::{Filling, Need, Registry, Server};
 use super::state;
 use crate::exit::{Ending, Exit};
 
-/// A build that takes longer says so, so often.
+/// Interval of progress lines of a long build.
 const SAYS_EVERY: Duration = Duration::from_secs(10);
-/// Time between two looks at it.
+/// Time between two polls of a build.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Says what is missing for a server, and the command that installs it; `None` where nothing is.
+/// Returns what is missing for a server with the command that installs it, or `None` if nothing is missing.
 pub fn missing(registry: &Registry, server: &Server) -> Option<String> {
     let lines: Vec<String> =
         registry.missing(server).into_iter().map(|(name, need)| lacking(name, need)).collect();
@@ -39,11 +39,11 @@ pub fn lacking(name: &str, need: &Need) -> String {
     }
 }
 
-/// Builds a server where it is not, or not of what is there now. Gives whether it had to.
+/// Builds a server if it is not built or has changed. Returns whether it was built.
 ///
 /// # Errors
-/// [`Exit::Refused`] where this machine lacks what it needs, [`Exit::Unreachable`] where the build
-/// fails, each with what to do.
+/// [`Exit::Refused`] if this machine lacks what the build needs, [`Exit::Unreachable`] if the build fails,
+/// each with advice.
 pub fn ensure(registry: &Registry, server: &Server, say: &mut dyn FnMut(&str)) -> anyhow::Result<bool> {
     let name = &server.name;
     if let Some(missing) = missing(registry, server) {
@@ -53,7 +53,7 @@ pub fn ensure(registry: &Registry, server: &Server, say: &mut dyn FnMut(&str)) -
         return Ok(false);
     }
     let _lock = lock(registry, &mut |text| say(&format!("{name}: {text}")))?;
-    // Another may have built it while we waited.
+    // Another process may have built it during the wait.
     if state::built(registry, server)?.is_ready() {
         return Ok(false);
     }
@@ -62,7 +62,7 @@ pub fn ensure(registry: &Registry, server: &Server, say: &mut dyn FnMut(&str)) -
     perform(registry, server, &server.build, "build", say)?;
     let folder = registry.folder_of(server).unwrap_or_default();
     if let Some(gone) = server.built.iter().find(|path| !folder.join(path).exists()) {
-        let text = format!("{name}: its build ended well, but {} is not there", folder.join(gone).display());
+        let text = format!("{name}: the build succeeded, but {} does not exist", folder.join(gone).display());
         return Err(Ending::error(Exit::Unreachable, text));
     }
     let took = format!("built in {:.1} s", started.elapsed().as_secs_f64());
@@ -71,34 +71,34 @@ pub fn ensure(registry: &Registry, server: &Server, say: &mut dyn FnMut(&str)) -
     Ok(true)
 }
 
-/// Removes what was built.
+/// Removes the build.
 ///
 /// # Errors
-/// As for [`ensure`].
+/// Fails like [`ensure`].
 pub fn clean(registry: &Registry, server: &Server, say: &mut dyn FnMut(&str)) -> anyhow::Result<()> {
     let _lock = lock(registry, &mut |text| say(&format!("{}: {text}", server.name)))?;
     state::forget_build(registry, server);
     perform(registry, server, &server.clean, "clean", say)
 }
 
-/// One at a time: rows share folders and inputs.
+/// Locks builds, one at a time, because rows share folders and inputs.
 fn lock(registry: &Registry, say: &mut dyn FnMut(&str)) -> anyhow::Result<File> {
     let path = state::place(registry, "lock");
     let file = fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))
         .and_then(|()| File::create(&path))
-        .with_context(|| format!("{} cannot be written", path.display()))?;
+        .with_context(|| format!("cannot write {}", path.display()))?;
     match file.try_lock() {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => say("waiting for another build to end"),
         Err(TryLockError::Error(error)) => {
-            return Err(error).with_context(|| format!("{} cannot be locked", path.display()));
+            return Err(error).with_context(|| format!("cannot lock {}", path.display()));
         }
     }
-    file.lock().with_context(|| format!("{} cannot be locked", path.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     Ok(file)
 }
 
-/// Runs a chore of a server to its end, its output in a log.
+/// Runs a command of a server to its end, with its output in a log.
 fn perform(
     registry: &Registry,
     server: &Server,
@@ -109,7 +109,7 @@ fn perform(
     let log = state::place(registry, &format!("{}.{what}.log", server.name));
     let mut command = self::command(registry, server, command)?;
     let shown = shown(&command);
-    let output = File::create(&log).with_context(|| format!("{} cannot be written", log.display()))?;
+    let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
     let status = run(&mut command, |elapsed| match elapsed {
         Duration::ZERO => say(&format!("{}: {shown}", server.name)),
@@ -124,13 +124,13 @@ fn perform(
         Err(error) => error.to_string(),
     };
     let lines: String = last_lines(&log, 30).iter().map(|line| format!("\n  | {line}")).collect();
-    let text = format!("{}: {shown} failed: {why}{lines}\n  all of it: {}", server.name, log.display());
+    let text = format!("{}: {shown} failed: {why}{lines}\n  full log: {}", server.name, log.display());
     Err(Ending::error(Exit::Unreachable, text))
 }
 
-/// A command of a server, in its folder, with daemons in reach.
+/// Returns a command of a server, to run in its folder, with the folders of daemons in `PATH`.
 pub fn command(registry: &Registry, server: &Server, words: &[String]) -> anyhow::Result<Command> {
-    let own = std::env::current_exe().context("the path of this program")?;
+    let own = std::env::current_exe().context("cannot find the path of this program")?;
     let log = std::env::temp_dir();
     let filling = Filling { pushmark: &own, port: Some(0), log: Some(&log), flags: &BTreeMap::new() };
     let words = registry.command(server, words, &filling)?;
@@ -154,11 +154,11 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs it to its end. Told when it has begun and would end with us, and now and then since.
+/// Runs it to its end. Reports its start, and its progress at intervals.
 fn run(command: &mut Command, mut goes_on: impl FnMut(Duration)) -> std::io::Result<ExitStatus> {
-    let mut keeper = Keeper::new(None)?;
+    let mut keeper = Keeper::new(None, None)?;
     let mut child = Killed(command.spawn()?);
-    keeper.watch(child.0.id() as i32)?;
+    keeper.watch(child.0.id() as i32, &[])?;
     goes_on(Duration::ZERO);
     let (started, mut said) = (Instant::now(), 1);
     loop {
@@ -173,7 +173,7 @@ fn run(command: &mut Command, mut goes_on: impl FnMut(Duration)) -> std::io::Res
     }
 }
 
-/// A chore that ends with us, also where we end early.
+/// A child process that is killed on drop, so that it also ends on an early return.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -185,9 +185,9 @@ impl Drop for Killed {
     }
 }
 
-/// Where the log of a server that is started by hand is kept.
+/// Returns the log folder of a server that is started by hand.
 pub fn foreground_logs(registry: &Registry, server: &Server) -> anyhow::Result<PathBuf> {
     let folder = state::place(registry, &format!("logs/{}", server.name));
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    folder.canonicalize().with_context(|| format!("{} cannot be found", folder.display()))
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))
 }

@@ -1,14 +1,14 @@
-//! What is wrong with a `servers.toml`: everything that the file alone shows.
+//! The checks of a `servers.toml`: all mistakes that the file alone shows.
 
 use pushmark_model::scenario::{ScenarioError, Source, nearest, one_of};
 
 use super::row::{File, Need, Server};
 use super::words::{self, COMMON, JVM};
 
-/// Longest name of a server: it is part of file names.
+/// Longest name of a server. The name is part of file names.
 const NAME_MAX: usize = 64;
 
-/// Everything wrong, in the order of the file.
+/// Returns all mistakes, in the order of the file.
 pub(super) fn check(file: &File, source: &Source) -> Vec<ScenarioError> {
     let mut errors = Vec::new();
     for (name, need) in &file.need {
@@ -30,7 +30,7 @@ fn check_need(name: &str, need: &Need, errors: &mut Vec<ScenarioError>) {
     let key = format!("need.{name}");
     if need.ways() != 1 {
         errors.push(
-            ScenarioError::at(&key, format!("how is `{name}` found?"))
+            ScenarioError::at(&key, format!("`{name}` needs exactly one way to find it"))
                 .found(format!("{} of them", need.ways()))
                 .accepted("exactly one of program, jdk, file, probe"),
         );
@@ -67,7 +67,7 @@ impl Row<'_> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(plain) || name.starts_with('.') {
             let accepted = format!("1 to {NAME_MAX} letters, digits, - _ and .");
-            self.error("name", "this name cannot be a file's".to_owned(), format!("{name:?}"), accepted);
+            self.error("name", "this name cannot be a file name".to_owned(), format!("{name:?}"), accepted);
         }
     }
 
@@ -77,7 +77,7 @@ impl Row<'_> {
             (_, Some(own)) => own,
             (true, None) => &self.file.contract.subscribe,
             (false, None) => {
-                let message = format!("nothing says how to subscribe to `{}`", server.name);
+                let message = format!("`{}` has no templates to subscribe", server.name);
                 let error = ScenarioError::at(format!("{}.name", self.at), message);
                 let accepted = "contract = true, or templates under [server.subscribe]";
                 self.errors.push(error.accepted(accepted));
@@ -103,7 +103,7 @@ impl Row<'_> {
             if !number(section) || !rest.is_none_or(number) {
                 self.error(
                     &format!("lacks[{n}]"),
-                    "this is no clause of the contract".to_owned(),
+                    "this is not a clause of the contract".to_owned(),
                     format!("{clause:?}"),
                     "a clause such as \"6.6\", or a section such as \"5\"",
                 );
@@ -115,7 +115,7 @@ impl Row<'_> {
         for (n, name) in self.server.needs.iter().enumerate() {
             if !self.file.need.contains_key(name) {
                 let known = || self.file.need.keys().map(String::as_str);
-                let message = format!("nothing says how `{name}` is found");
+                let message = format!("`{name}` is not defined");
                 let error = ScenarioError::at(format!("{}.needs[{n}]", self.at), message);
                 let error = error.found(format!("{name:?}")).nearest(nearest(name, known()));
                 let error = error.accepted(if known().next().is_some() {
@@ -133,17 +133,17 @@ impl Row<'_> {
         if !server.build.is_empty() && (server.built.is_empty() || server.folder.is_none()) {
             self.error(
                 "build",
-                format!("nothing says what a build of `{}` leaves", server.name),
+                format!("the build of `{}` has no list of built files", server.name),
                 "a build alone".to_owned(),
                 "`folder`, and `built` with what must exist in it once built",
             );
         }
         if server.build.is_empty() && !server.built.is_empty() {
-            let message = format!("nothing says how `{}` is built", server.name);
+            let message = format!("`{}` has no build command", server.name);
             self.error("built", message, "no build".to_owned(), "`build` with a command, or no `built`");
         }
         if server.run.is_empty() {
-            let message = "there is no command to start".to_owned();
+            let message = "the start command is empty".to_owned();
             let accepted = "a command and its arguments, with {port}";
             self.error("run", message, "an empty list".to_owned(), accepted);
         }

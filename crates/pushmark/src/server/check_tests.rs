@@ -1,4 +1,4 @@
-//! What a wrong row is told.
+//! The messages for wrong rows.
 
 use super::super::registry::Registry;
 
@@ -13,7 +13,7 @@ sse = \"http://h/\"
 url = \"http://h/\"
 ";
 
-/// The messages for a file whose one row has these lines besides what it must have.
+/// The messages for a file whose one row has these lines in addition to the required ones.
 fn told(more: &str, lines: &str) -> String {
     let row = "[[server]]\nname = \"a\"\ntransports = [\"sse\"]\ncontract = true\n";
     let run = if lines.contains("run =") { "" } else { "run = [\"x\", \"{port}\"]\n" };
@@ -47,18 +47,18 @@ fn each_mistake_names_its_key_and_what_is_taken() {
         (
             NEEDS,
             "needs = [\"jdk-71\"]",
-            "server[0].needs[0]: nothing says how `jdk-71` is found: did you mean `jdk-17`?; accepted: jdk-17, maven",
+            "server[0].needs[0]: `jdk-71` is not defined: did you mean `jdk-17`?; accepted: jdk-17, maven",
         ),
         (
             "",
             "needs = [\"perl\"]",
-            "server[0].needs[0]: nothing says how `perl` is found: found \"perl\"; \
+            "server[0].needs[0]: `perl` is not defined: found \"perl\"; \
              accepted: a table [need.perl] with program, jdk, file or probe",
         ),
         (
             "",
             "lacks = [\"6.6\", \"streams\"]",
-            "server[0].lacks[1]: this is no clause of the contract: found \"streams\"; \
+            "server[0].lacks[1]: this is not a clause of the contract: found \"streams\"; \
              accepted: a clause such as \"6.6\", or a section such as \"5\"",
         ),
         (
@@ -88,13 +88,13 @@ fn each_mistake_names_its_key_and_what_is_taken() {
         (
             "",
             "build = [\"make\"]",
-            "server[0].build: nothing says what a build of `a` leaves: found a build alone; \
+            "server[0].build: the build of `a` has no list of built files: found a build alone; \
              accepted: `folder`, and `built` with what must exist in it once built",
         ),
         (
             "[need.odd]\nprogram = \"a\"\nfile = \"b\"\n",
             "",
-            "need.odd: how is `odd` found?: found 2 of them; accepted: exactly one of program, jdk, file, probe",
+            "need.odd: `odd` needs exactly one way to find it: found 2 of them; accepted: exactly one of program, jdk, file, probe",
         ),
         (
             "",

@@ -1,4 +1,4 @@
-//! Which CPUs the server gets and which we keep: disjoint halves, cores kept whole.
+//! The CPUs of the server and of the generator: disjoint halves, cores kept whole.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Keeps the calling thread, and what it starts from now on, to some CPUs.
+/// Pins the calling thread, and everything that it starts from now on, to some CPUs.
 pub fn pin_current_thread(cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus {
@@ -23,9 +23,8 @@ pub fn pin_current_thread(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// `(server's, generator's)` CPUs: disjoint where there are two or more, by whole cores where
-/// there are two or more cores. The generator gets the odd one: when it starves, nothing that
-/// was measured holds.
+/// `(server's, generator's)` CPUs: disjoint if there are two or more, by whole cores if there are two or more
+/// cores. The generator gets the odd one: if it starves, no measurement is valid.
 pub fn halves_of_cpus() -> io::Result<(Vec<u32>, Vec<u32>)> {
     let core_of = |cpu: u32| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
@@ -42,7 +41,7 @@ fn halves(cpus: &[u32], core_of: impl Fn(u32) -> String) -> (Vec<u32>, Vec<u32>)
         cores.entry(first).or_default().push(cpu);
     }
     let groups: Vec<Vec<u32>> = match cores.len() {
-        // One core of two threads: they share it, but each has a run queue of its own.
+        // One core of two threads: they share it, but each has its own run queue.
         0 | 1 => cpus.iter().map(|&cpu| vec![cpu]).collect(),
         _ => cores.into_values().collect(),
     };

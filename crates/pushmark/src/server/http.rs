@@ -1,7 +1,7 @@
 //! A blocking HTTP/1.1 client for control requests: ready probes, `/stats`, emitters.
 //!
-//! Never on the measured path, never reused: one connection a request, with one deadline for
-//! everything. What is measured goes through the driver.
+//! It is never on the measured path. Each request has its own connection and one deadline for everything.
+//! The driver makes the measured requests.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -11,31 +11,33 @@ use pushmark_model::plan::Tls;
 use pushmark_net::{Blocking, tls};
 use pushmark_proto::http1::{BodyDecoder, BodyEvent, HEAD_MAX, ResponseHead, write};
 
-use crate::secure;
+use crate::{secure, stop};
 
-/// Longest body taken.
+/// Longest accepted body.
 const BODY_MAX: usize = 16 << 20;
 
-/// Where control requests go.
+/// The target of control requests.
 #[derive(Clone, Debug)]
 pub struct Control {
     /// `http://host:port/path?query`, or `https://…`.
     pub url: String,
-    /// How TLS is met there.
+    /// Its TLS settings.
     pub tls: Tls,
+    /// Sent as `Authorization: Bearer TOKEN` to a server that was started with it.
+    pub token: Option<String>,
 }
 
-/// As this machine trusts.
+/// A URL with the trust settings of this machine.
 impl<T: Into<String>> From<T> for Control {
     fn from(url: T) -> Control {
-        Control { url: url.into(), tls: Tls::default() }
+        Control { url: url.into(), tls: Tls::default(), token: None }
     }
 }
 
 impl Control {
-    /// The same with more of a path.
+    /// The same with more path segments.
     pub fn below(&self, path: &str) -> Control {
-        Control { url: format!("{}{path}", self.url), tls: self.tls.clone() }
+        Control { url: format!("{}{path}", self.url), ..self.clone() }
     }
 }
 
@@ -44,24 +46,24 @@ impl Control {
 pub struct Request<'a> {
     /// `GET`, `POST`, `PUT`, `DELETE`.
     pub method: &'a str,
-    /// Of whom.
+    /// The target of the request.
     pub to: &'a Control,
-    /// Header fields besides Host, Content-Length and Connection.
+    /// Header fields other than Host, Content-Length and Connection.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body; empty for none.
     pub body: &'a [u8],
-    /// For all of it: resolve, connect, shake hands, write, read.
+    /// Time limit for everything: resolve, connect, handshake, write, read.
     pub timeout: Duration,
 }
 
-/// What was answered.
+/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// The header fields, names in small letters.
+    /// The header fields, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, whole.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
@@ -77,12 +79,12 @@ impl Answer {
     }
 }
 
-/// Why there was no answer. Each says what was asked of whom.
+/// The reason for a missing answer. Each has the URL.
 #[derive(Debug)]
 pub enum HttpError {
-    /// The URL is not one this client speaks.
+    /// The URL is not supported by this client.
     Url(String),
-    /// Nobody listens, the name is unknown, the connection broke, or the deadline passed.
+    /// The port is closed, the name is unknown, the connection broke, or the deadline passed.
     Io(String, Error),
     /// The answer is not HTTP/1.x, is cut off, or is too long.
     Answer(String, String),
@@ -94,7 +96,7 @@ impl std::fmt::Display for HttpError {
             HttpError::Url(url) => write!(f, "{url} is not a URL like http://host:port/path, or https://"),
             HttpError::Io(url, error) if is_timeout(error) => write!(f, "{url} did not answer in time"),
             HttpError::Io(url, error) => write!(f, "{url} cannot be reached: {error}"),
-            HttpError::Answer(url, what) => write!(f, "{url} gave an answer that cannot be read: {what}"),
+            HttpError::Answer(url, what) => write!(f, "{url} sent an invalid answer: {what}"),
         }
     }
 }
@@ -102,7 +104,7 @@ impl std::fmt::Display for HttpError {
 impl std::error::Error for HttpError {}
 
 impl HttpError {
-    /// Whether the certificate that was shown is not believed.
+    /// Returns whether the certificate is not trusted.
     pub fn is_of_certificate(&self) -> bool {
         let HttpError::Io(_, error) = self else { return false };
         tls::Trouble::of(error).is_some_and(tls::Trouble::is_of_certificate)
@@ -118,8 +120,22 @@ pub fn get(to: &Control, timeout: Duration) -> Result<Answer, HttpError> {
     send(&Request { method: "GET", to, headers: &[], body: &[], timeout })
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the whole answer. A stop signal during the wait ends it.
 pub fn send(request: &Request<'_>) -> Result<Answer, HttpError> {
+    let own = |text: &str| text.to_owned();
+    let (method, to, timeout) = (own(request.method), request.to.clone(), request.timeout);
+    let headers: Vec<_> = request.headers.iter().map(|(name, value)| (own(name), own(value))).collect();
+    let body = request.body.to_vec();
+    let exchanged = stop::unless_told(move || {
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+        exchange(&Request { method: &method, to: &to, headers: &headers, body: &body, timeout })
+    });
+    let stopped = || Error::other("stopped by a signal before it answered");
+    exchanged.unwrap_or_else(|| Err(HttpError::Io(request.to.url.clone(), stopped())))
+}
+
+/// Waits until the deadline at most, whatever the server sends.
+fn exchange(request: &Request<'_>) -> Result<Answer, HttpError> {
     let deadline = Instant::now() + request.timeout;
     let url = &request.to.url;
     let place = Place::of(url).ok_or_else(|| HttpError::Url(url.clone()))?;
@@ -146,7 +162,7 @@ pub fn send(request: &Request<'_>) -> Result<Answer, HttpError> {
     read_answer(&mut bytes, true).map_err(unread)?.ok_or_else(|| unread("it is cut off".into()))
 }
 
-/// What a URL says.
+/// The parts of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place<'u> {
     tls: bool,
@@ -156,7 +172,7 @@ struct Place<'u> {
 }
 
 impl<'u> Place<'u> {
-    /// Of a URL. A line end or a space would forge a request.
+    /// Parses a URL. Refuses line ends and spaces, which would forge a request.
     fn of(url: &'u str) -> Option<Place<'u>> {
         let (scheme, rest) = url.split_once("://")?;
         let tls = scheme.eq_ignore_ascii_case("https");
@@ -201,7 +217,7 @@ impl<'u> Place<'u> {
     }
 }
 
-/// What is left until a deadline; an error once it has passed.
+/// The time left until a deadline; an error once it has passed.
 fn left(deadline: Instant) -> std::io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -219,6 +235,9 @@ fn head_and_body(request: &Request<'_>, place: &Place<'_>) -> Vec<u8> {
     for (name, value) in request.headers {
         write::header(&mut out, name, value);
     }
+    if let Some(token) = &request.to.token {
+        write::header(&mut out, "Authorization", &format!("Bearer {token}"));
+    }
     write::header(&mut out, "Accept-Encoding", "identity");
     if !request.body.is_empty() || request.method != "GET" {
         write::header_number(&mut out, "Content-Length", request.body.len() as u64);
@@ -229,8 +248,7 @@ fn head_and_body(request: &Request<'_>, place: &Place<'_>) -> Vec<u8> {
     out
 }
 
-/// An answer from the bytes so far; `None` if there must be more. Interim answers (1xx) are
-/// passed over.
+/// Returns an answer from the bytes so far; `None` if it is incomplete. Skips interim answers (1xx).
 fn read_answer(bytes: &mut [u8], is_eof: bool) -> Result<Option<Answer>, String> {
     let mut input = bytes;
     let head = loop {

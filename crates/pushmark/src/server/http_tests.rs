@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use super::*;
 
-/// A server that gives one answer, byte pieces apart, and returns the request it heard.
+/// A server that sends one answer in these pieces and returns the request that it received.
 fn serve(pieces: &'static [&'static str]) -> (String, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/stats?x=1", listener.local_addr().unwrap());
@@ -67,7 +67,7 @@ fn wrong_answers_say_what_is_wrong() {
         error
     };
     assert!(error(&["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"]).contains("closed_early"));
-    assert!(error(&["SSH-2.0-OpenSSH_9.9\r\n"]).contains("cannot be read: head"));
+    assert!(error(&["SSH-2.0-OpenSSH_9.9\r\n"]).contains("sent an invalid answer: head"));
     assert!(error(&["HTTP/1.1 200"]).contains("cut off"));
 }
 
@@ -76,7 +76,7 @@ fn nobody_there_and_nothing_said() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = get(&format!("http://{closed}/").into(), SOON).unwrap_err();
     assert!(error.to_string().contains("cannot be reached"), "{error}");
-    // Bound and listening, but never accepted: the kernel connects, nobody answers.
+    // Bound and listening, but never accepted: the kernel connects, and no answer arrives.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let error = get(&(&*url).into(), Duration::from_millis(30)).unwrap_err();
@@ -117,7 +117,7 @@ fn one_that_speaks_no_tls_is_told() {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
     });
     let tls = Tls { insecure: true, ..Tls::default() };
-    let error = get(&Control { url, tls }, SOON).unwrap_err();
+    let error = get(&Control { url, tls, token: None }, SOON).unwrap_err();
     assert!(error.to_string().contains("is not TLS") && !error.is_of_certificate(), "{error}");
     thread.join().unwrap();
 }

@@ -1,7 +1,7 @@
-//! The JDKs of this machine, each judged by the `release` file in its home.
+//! The JDKs of this machine, each identified by the `release` file in its home.
 //!
-//! No path is known in advance: variables that name a Java, the one in `PATH`, then the folders
-//! where packages and version managers put theirs.
+//! Searches, in this order, the variables that name a Java, `PATH`, and the folders of packages and version
+//! managers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Folders whose subfolders may be JDKs; `~/` is the user's home.
 const FOLDERS: [&str; 5] = ["/usr/lib/jvm", "/usr/java", "/opt", "~/.sdkman/candidates/java", "~/.jdks"];
 
-/// The home of a JDK of this feature release (8, 17, 25), the newest build where there are more.
-/// What the user's variables name comes first.
+/// The home of a JDK of this feature release (8, 17, 25), the newest build if there are several. A JDK that
+/// the user's variables name has priority.
 pub fn find(feature: u32) -> Option<PathBuf> {
     let named = named(
         std::env::vars_os()

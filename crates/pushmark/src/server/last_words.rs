@@ -1,8 +1,8 @@
-//! What a server said before its end, and whether it ended for want of memory.
+//! The last output of a server before its end, and whether it ended for lack of memory.
 
 use super::logs::Logs;
 
-/// What runtimes write when memory is not given: the JVM, Node.js of any age, Rust, libc.
+/// Messages of runtimes that run out of memory: the JVM, all versions of Node.js, Rust, libc.
 const OUT_OF_MEMORY: [&str; 6] = [
     "java.lang.OutOfMemoryError",
     "heap out of memory",
@@ -12,14 +12,15 @@ const OUT_OF_MEMORY: [&str; 6] = [
     "Cannot allocate memory",
 ];
 
-/// Processes that the kernel has killed for want of memory since it started: of a control group
-/// or of the whole machine. `None` where the kernel does not count.
+/// Returns the number of processes that the kernel has killed for lack of memory since it started, in a
+/// control group or on the whole machine. `None` if the kernel does not count them.
 pub(super) fn kernel_kills() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/vmstat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("oom_kill ")).and_then(|count| count.trim().parse().ok())
 }
 
-/// Whether a server wanted for memory: its own word, or a kill while the kernel killed for memory.
+/// Returns whether a server ran out of memory: by its own message, or by a kill while the kernel killed for
+/// memory.
 pub(super) fn out_of_memory(logs: &Logs, ended: Option<&str>, kills: (Option<u64>, Option<u64>)) -> bool {
     let killed = matches!(ended, Some("signal 9" | "exit 137"));
     let by_kernel = matches!(kills, (Some(before), Some(now)) if now > before);

@@ -1,28 +1,50 @@
-//! Who listens on a port of this host: a stranger on it would be measured in a server's place.
+//! Finds the process that listens on a port of this host, so that no other process is measured instead of
+//! the server.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::net::{SocketAddr, UdpSocket};
 
-use procfs::process::{FDTarget, Process};
+use procfs::process::{FDTarget, Process, Stat};
 
-/// Who was found.
+use super::lineage::Lineage;
+
+/// The listener that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listener {
-    /// Nobody, or nobody that this host's tables show.
+    /// No process, or none that this host's tables show.
     None,
-    /// A process of the tree that was asked about.
+    /// A process of the given tree.
     Own,
     /// Another, in words.
     Stranger(String),
-    /// Somebody whose descriptors may not be looked at.
+    /// A process whose descriptors cannot be read.
     Hidden,
 }
 
-/// Whether anybody listens on a port.
+/// Returns whether any process listens on a port.
 pub fn is_taken(port: u16) -> bool {
     !sockets(port).is_empty()
 }
 
-/// Who listens on a port: a process of the tree below `root` or of its group, or another.
+/// The process that listens on an address of this host; `None` if no process does, or if it is not visible.
+pub(crate) fn holder(address: SocketAddr) -> Option<i32> {
+    if !address.ip().is_loopback() && UdpSocket::bind((address.ip(), 0)).is_err() {
+        return None;
+    }
+    let sockets = sockets(address.port());
+    let all = procfs::process::all_processes().ok()?.flatten();
+    let holds = |process: &Process| {
+        let descriptors = process.fd().into_iter().flatten().flatten();
+        descriptors
+            .map(|fd| fd.target)
+            .any(|target| matches!(target, FDTarget::Socket(n) if sockets.contains(&n)))
+    };
+    // The oldest process holds it for its descendants.
+    let found = all.filter(holds).filter_map(|process| process.stat().ok());
+    found.min_by_key(|stat| stat.starttime).map(|stat| stat.pid)
+}
+
+/// The listener on a port: a process of the tree below `root` or of its group, or another.
 pub fn listener(port: u16, root: i32) -> Listener {
     let sockets = sockets(port);
     if sockets.is_empty() {
@@ -40,7 +62,7 @@ pub fn listener(port: u16, root: i32) -> Listener {
         match holds(process) {
             Some(true) => return Listener::Own,
             Some(false) => {}
-            // It dropped its rights, or it has just ended.
+            // It dropped its privileges, or it has just ended.
             None => hidden |= process.is_alive(),
         }
     }
@@ -73,16 +95,15 @@ fn inodes(table: &str, port: u16) -> Vec<u64> {
     table.lines().skip(1).filter_map(listening).collect()
 }
 
-/// `root`, what it started, what those started, and what is of its group.
+/// `root`, its descendants, its process group, and its daemons.
 fn tree(all: &[Process], root: i32) -> HashSet<i32> {
-    let stats: HashMap<i32, (i32, i32)> =
-        all.iter().filter_map(|p| Some((p.pid, p.stat().ok().map(|stat| (stat.ppid, stat.pgrp))?))).collect();
+    let lineage = Lineage::of(root);
+    let stats: Vec<Stat> = all.iter().filter_map(|process| process.stat().ok()).collect();
     let mut own = HashSet::from([root]);
     loop {
         let before = own.len();
-        let joins = |(ppid, pgrp): &(i32, i32), own: &HashSet<i32>| own.contains(ppid) || *pgrp == root;
-        let found: Vec<i32> =
-            stats.iter().filter(|(_, stat)| joins(stat, &own)).map(|(pid, _)| *pid).collect();
+        let joins = |stat: &&Stat| !own.contains(&stat.pid) && lineage.owns(stat, |pid| own.contains(&pid));
+        let found: Vec<i32> = stats.iter().filter(joins).map(|stat| stat.pid).collect();
         own.extend(found);
         if own.len() == before {
             return own;
@@ -102,6 +123,7 @@ mod tests {
         let own = std::process::id() as i32;
         assert!(is_taken(port));
         assert_eq!(listener(port, own), Listener::Own);
+        assert_eq!(holder(([127, 0, 0, 1], port).into()), Some(own));
         let mut other = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let seen = listener(port, other.id() as i32);
         other.kill().unwrap();

@@ -1,5 +1,5 @@
-//! What a server writes while it lives: its output and the files it puts into `{log}`. The
-//! folder is gone with the handle; what is to be kept is taken before, bounded.
+//! The output of a server and the files that it writes to `{log}`. Dropping the handle removes the folder.
+//! A bounded part of each file is read before.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::words;
+use crate::store::{self, KeptFile};
 
 /// Bytes kept of each file, from its end.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -14,19 +15,10 @@ pub const FILE_BYTES_MAX: u64 = 1 << 20;
 const FILES_MAX: usize = 16;
 /// Lines of its output shown in an error and kept in a run.
 const LINES: usize = 20;
-/// Bytes from the end of its output that are looked at for them.
+/// Bytes from the end of its output that are searched for these lines.
 const TAIL_BYTES: u64 = 16 * 1024;
 /// The file of its output.
 const OUTPUT: &str = "server.log";
-
-/// A file that outlives its server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptFile {
-    /// Its name in the folder.
-    pub name: String,
-    /// Its last bytes.
-    pub bytes: Vec<u8>,
-}
 
 /// The folder of one server. Dropping it removes it.
 #[derive(Debug)]
@@ -39,9 +31,9 @@ impl Logs {
     pub fn new(name: &str) -> io::Result<Logs> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = crate::store::slug(name);
+        let name = store::slug(name);
         let folder = std::env::temp_dir().join(format!("pushmark-{}-{count}-{name}", std::process::id()));
-        // Left by a process of our number that was killed.
+        // Left by a killed process with the same process id.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)?;
         Ok(Logs { folder })
@@ -52,12 +44,12 @@ impl Logs {
         &self.folder
     }
 
-    /// A word of its command with `{log}` filled in.
+    /// An argument of its command with `{log}` filled in.
     pub fn fill(&self, word: &str) -> String {
         words::fill(word, |name| (name == "log").then(|| self.folder.display().to_string()))
     }
 
-    /// The file that its output goes to.
+    /// Creates the file for its output.
     pub(super) fn output(&self) -> io::Result<File> {
         OpenOptions::new().create_new(true).append(true).open(self.folder.join(OUTPUT))
     }
@@ -89,7 +81,7 @@ impl Drop for Logs {
     }
 }
 
-/// The last lines of a file that are not blank, at most so many; none where it cannot be read.
+/// The last non-blank lines of a file, at most `lines_max`; empty if it cannot be read.
 pub fn last_lines(path: &Path, lines_max: usize) -> Vec<String> {
     let bytes = tail(path, TAIL_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -7,6 +7,7 @@ pub mod http;
 pub mod jdk;
 mod keeper;
 mod last_words;
+pub(crate) mod lineage;
 pub mod listeners;
 pub mod logs;
 pub mod needs;

@@ -1,4 +1,4 @@
-//! Whether what a server needs is on this machine.
+//! Whether the needs of a server are met on this machine.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use super::jdk;
 use super::row::Need;
 
 impl Need {
-    /// Looks for it now.
+    /// Returns whether the need is met now.
     pub fn is_met(&self) -> bool {
         match (&self.program, self.jdk, &self.file, &self.probe[..]) {
             (Some(program), ..) => in_path(program).is_some(),
@@ -25,7 +25,7 @@ impl Need {
         }
     }
 
-    /// How many of the ways to find it are given; one is right.
+    /// The number of given ways to find it; it must be one.
     pub(super) fn ways(&self) -> usize {
         [self.program.is_some(), self.jdk.is_some(), self.file.is_some(), !self.probe.is_empty()]
             .into_iter()
@@ -34,7 +34,7 @@ impl Need {
     }
 }
 
-/// `PATH`, and where Debian keeps daemons, which is not in every user's.
+/// `PATH`, and the folders in which Debian keeps daemons, which not every user's `PATH` has.
 pub fn search_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let daemons = ["/usr/sbin", "/sbin"].map(PathBuf::from);
@@ -42,7 +42,7 @@ pub fn search_path() -> OsString {
     std::env::join_paths(all).unwrap_or(path.clone())
 }
 
-/// Where a program is found.
+/// The path of a program.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&search_path()).map(|folder| folder.join(program)).find(|path| Path::is_file(path))
 }

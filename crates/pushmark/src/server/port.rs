@@ -1,5 +1,5 @@
-//! A free port for a server, outside the range the kernel gives to outgoing connections: a
-//! client of the crowd would otherwise sooner or later sit on it.
+//! Finds a free port for a server, outside the ephemeral range, because a client of the crowd could
+//! otherwise take it.
 
 use std::io;
 use std::net::TcpListener;
@@ -9,14 +9,14 @@ use pushmark_net::limits;
 
 /// Lowest port that needs no privilege, with room for well-known ones above it.
 const LOWEST: u32 = 2_048;
-/// Ports tried.
+/// Number of ports to try.
 const TRIES: u32 = 4_096;
 
-/// Runs through the ports, so that no two servers of this process are given the same one.
+/// Advances through the ports, so that no two servers of this process get the same one.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A port of 127.0.0.1 that nobody listens on now. Another process may take it before the
-/// server does: the server then ends with its own message, which is shown.
+/// A port of 127.0.0.1 that is free now. Another process may take it before the server does: the server then
+/// ends with its own message, which is shown.
 pub fn free_port() -> io::Result<u16> {
     let (low, high) = limits::ephemeral_ports()?;
     let ports = candidates(low, high);
@@ -35,8 +35,8 @@ pub fn free_port() -> io::Result<u16> {
     ))
 }
 
-/// First port, and the one after the last: below the ephemeral range, or above it where
-/// somebody widened it down to the privileged ports.
+/// First port, and the one after the last: below the ephemeral range, or above it if that range extends down
+/// to the privileged ports.
 fn candidates(low: u16, high: u16) -> (u32, u32) {
     let (low, high) = (u32::from(low), u32::from(high));
     if low > LOWEST + 256 {
@@ -44,7 +44,7 @@ fn candidates(low: u16, high: u16) -> (u32, u32) {
     } else if high < 65_535 - 256 {
         (high + 1, 65_536)
     } else {
-        // The whole range is the kernel's: its middle is as good as any.
+        // The ephemeral range covers everything: any port is equally good.
         (LOWEST, 65_536)
     }
 }

@@ -1,7 +1,8 @@
-//! A server as a process of ours: started, waited for, watched, stopped, and never left behind.
+//! A server as a child process: started, awaited, watched and stopped, and never left running.
 //!
-//! It runs in a process group of its own, so that a Ctrl-C at the terminal reaches only us and
-//! a stop reaches everything it started. Dropping the handle kills the group.
+//! It runs in its own process group, so that Ctrl-C at the terminal reaches only pushmark, and a stop
+//! reaches everything the server started, including its daemons (`lineage`). Dropping the handle kills them
+//! all.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,7 +11,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -23,44 +23,57 @@ use super::cpus::{allowed_cpus, pin_current_thread};
 use super::http::{self, Control};
 use super::keeper::Keeper;
 use super::last_words;
+use super::lineage::{self, Lineage};
 use super::listeners::{Listener, listener};
-use super::logs::{KeptFile, Logs};
+use super::logs::Logs;
+use crate::stop;
+use crate::store::KeptFile;
 
 /// Time between two ready probes.
 const PROBE: Duration = Duration::from_millis(20);
-/// Longest wait for one probe's answer: whether the server still lives is looked at between them.
+/// Longest wait for one probe's answer: between probes it is checked that the server still lives.
 const PROBE_MAX: Duration = Duration::from_secs(5);
+/// Longest wait for one connection to a port of this host: if the queue is full, the connection is retried.
+const CONNECT_MAX: Duration = Duration::from_millis(200);
 /// Time a server has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
-/// Time its killed children have to be gone.
+/// Time between two polls of a daemon.
+const LOOK: Duration = Duration::from_millis(5);
+/// Time that its killed children have to end.
 const GROUP_GRACE: Duration = Duration::from_millis(500);
 
-/// Groups that were started and have not been ended yet.
-static STARTED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
-
-/// Ends everything that was started, at once: for a process that is about to exit without
-/// dropping what it holds.
+/// Kills all started servers at once, for a process that is about to exit without dropping its handles.
 pub fn kill_all() {
-    let mut started = STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    for group in started.drain(..).filter_map(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
+    for lineage in lineage::started().drain(..) {
+        if let Some(group) = Pid::from_raw(lineage.root()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        kill_orphans(&lineage);
     }
 }
 
-/// What to start. `{port}` has been filled in everywhere.
+/// Kills orphans that became children of pushmark until none is left: each that ends may leave others.
+fn kill_orphans(lineage: &Lineage) {
+    let started = Instant::now();
+    while lineage.signal_orphans(Signal::KILL) > 0 && started.elapsed() < GROUP_GRACE {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The command to start. `{port}` is already filled in.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// The name shown in messages.
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Working folder; absent: ours.
+    /// Working folder; absent: that of this process.
     pub folder: Option<PathBuf>,
-    /// Variables added to our environment.
+    /// Variables added to the environment of this process.
     pub variables: Vec<(OsString, OsString)>,
-    /// CPUs it is kept to; empty: all of ours.
+    /// CPUs it is pinned to; empty: all CPUs of this process.
     pub cpus: Vec<u32>,
-    /// Command that asks it to end; empty: SIGTERM does.
+    /// Command that stops it; empty: SIGTERM.
     pub stop: Vec<String>,
 }
 
@@ -70,24 +83,27 @@ pub struct Process {
     name: String,
     child: Child,
     pidfd: OwnedFd,
+    lineage: Lineage,
     logs: Logs,
     ended: Option<ExitStatus>,
-    /// Asks it to end, once.
+    /// Its daemons, if it ended successfully and left some: then they are the server.
+    daemons: Vec<i32>,
+    /// The command that asks it to end, used once.
     stop: Option<Command>,
-    /// How it had ended before it was stopped, if it had; set by the first stop.
+    /// How it ended before it was stopped, if it did; set by the first stop.
     by_itself: Option<Option<String>>,
-    /// It had to be killed.
+    /// Whether it had to be killed.
     stubborn: bool,
-    /// What the kernel had killed for want of memory when it started.
+    /// Number of processes that the kernel had killed for lack of memory when it started.
     kernel_kills: Option<u64>,
-    /// Ends it where we end without a word; absent on a machine that has no shell.
+    /// Ends it if pushmark is killed; absent on a machine without a shell.
     keeper: Option<Keeper>,
 }
 
-/// Why a server is not ready when it is asked.
+/// Why a server is not ready.
 struct NotYet {
     why: String,
-    /// Time does not help.
+    /// Waiting does not help.
     never: bool,
 }
 
@@ -109,12 +125,16 @@ impl Process {
         if let Some(folder) = &start.folder {
             command.current_dir(folder);
         }
-        let mut keeper = Keeper::new(Some(logs.folder())).ok();
+        let mark = lineage::new_mark();
+        if let Some((name, value)) = mark.split_once('=') {
+            command.env(name, value);
+        }
+        let mut keeper = Keeper::new(Some(logs.folder()), Some(&mark)).ok();
         let mut child = spawn_on(&mut command, &start.cpus)
             .with_context(|| format!("cannot start {}: {}", start.name, start.command.join(" ")))?;
         if let Some(keeper) = &mut keeper {
-            // A keeper that is gone already keeps nothing; the server can still be measured.
-            let _ = keeper.watch(child.id() as i32);
+            // If the keeper has already ended, the server can still be measured.
+            let _ = keeper.watch(child.id() as i32, &[]);
         }
         let pidfd = match pidfd_open(pid(&child), PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
@@ -124,14 +144,16 @@ impl Process {
                 return Err(error).context("cannot watch a process (pidfd_open needs Linux 5.3)");
             }
         };
-        STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(child.id() as i32);
+        let lineage = Lineage::begin(child.id() as i32, mark);
         let stop = stop_command(start, output);
         Ok(Process {
             name: start.name.clone(),
             child,
             pidfd,
+            lineage,
             logs,
             ended: None,
+            daemons: Vec::new(),
             stop,
             by_itself: None,
             stubborn: false,
@@ -140,13 +162,13 @@ impl Process {
         })
     }
 
-    /// Its process id, the root of the tree to watch.
+    /// Returns its process id, the root of the tree to watch.
     pub fn pid(&self) -> i32 {
         self.child.id() as i32
     }
 
-    /// Asks a URL until it answers 2xx. An error if the server ends first, shows a certificate that
-    /// is not believed, or the time is over, with the last lines it wrote.
+    /// Requests a URL until it answers 2xx. Fails if the server ends first, has an untrusted certificate, or
+    /// the time is over. The error has the last lines that the server wrote.
     pub fn wait_ready(&mut self, ready: &Control, within: Duration) -> anyhow::Result<Duration> {
         self.wait_until(within, |left| match http::get(ready, left) {
             Ok(answer) if answer.is_success() => Ok(()),
@@ -155,11 +177,10 @@ impl Process {
         })
     }
 
-    /// Waits until something accepts connections on a port of this host; else as
-    /// [`Process::wait_ready`].
+    /// Waits until a port of this host accepts connections. Fails like [`Process::wait_ready`].
     pub fn wait_accepting(&mut self, port: u16, within: Duration) -> anyhow::Result<Duration> {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        self.wait_until(within, |left| match TcpStream::connect_timeout(&address, left) {
+        self.wait_until(within, |left| match TcpStream::connect_timeout(&address, left.min(CONNECT_MAX)) {
             Ok(_) => Ok(()),
             Err(error) => Err(NotYet::maybe(format!("port {port}: {error}"))),
         })
@@ -174,14 +195,17 @@ impl Process {
         loop {
             let left = within.saturating_sub(started.elapsed());
             let probed = probe(left.clamp(PROBE, PROBE_MAX));
-            // Also where something answers: another may sit on the port.
+            if stop::heard() > 0 {
+                return Err(stop::ended(&format!("{} was starting", self.name)));
+            }
+            // Also if something answers: another process may listen on the port.
             if let Some(how) = self.ended() {
                 let memory = if self.out_of_memory() { ", out of memory" } else { "" };
                 bail!("{} ended before it was ready ({how}{memory})\n{}", self.name, self.log_tail());
             }
             let Err(NotYet { why, never }) = probed else { return Ok(started.elapsed()) };
             if never {
-                bail!("{} will not be ready: {why}\n{}", self.name, self.log_tail());
+                bail!("{} cannot become ready: {why}\n{}", self.name, self.log_tail());
             }
             if started.elapsed() >= within {
                 bail!("{} is not ready after {within:?}: {why}\n{}", self.name, self.log_tail());
@@ -190,16 +214,45 @@ impl Process {
         }
     }
 
-    /// How it ended, if it did: `exit 1`, `signal 9`.
+    /// How it ended, if it did: `exit 1`, `signal 9`. A server that ended successfully and left a daemon
+    /// continues in the daemon.
     pub fn ended(&mut self) -> Option<String> {
-        if self.ended.is_none() {
-            // An error here means that somebody else waited for it: it is gone all the same.
-            self.ended = self.child.try_wait().unwrap_or(Some(ExitStatus::from_raw(0)));
+        let status = self.leader_ended()?;
+        if status.success() && self.by_itself.is_none() && self.has_daemons() {
+            return None;
         }
-        self.ended.map(how)
+        Some(how(status))
     }
 
-    /// The last lines it wrote, indented; says so if there are none.
+    /// How the started process ended, whatever daemons it left.
+    fn leader_ended(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            // An error means that other code waited for it: it has ended in this case too.
+            self.ended = self.child.try_wait().unwrap_or(Some(ExitStatus::from_raw(0)));
+        }
+        self.ended
+    }
+
+    /// Whether any of its daemons lives. Searches again if no known one does.
+    fn has_daemons(&mut self) -> bool {
+        self.daemons.retain(|&pid| lineage::lives(pid));
+        if self.daemons.is_empty() {
+            self.find_daemons();
+        }
+        !self.daemons.is_empty()
+    }
+
+    /// Searches for its daemons and passes those without a mark to the keeper.
+    fn find_daemons(&mut self) {
+        self.daemons = self.lineage.orphans();
+        self.daemons.retain(|&pid| lineage::lives(pid));
+        if let Some(keeper) = self.keeper.as_mut().filter(|_| !self.daemons.is_empty()) {
+            // If the keeper has ended, the server can still be measured, as above.
+            let _ = keeper.watch(self.child.id() as i32, &self.daemons);
+        }
+    }
+
+    /// Returns the last lines it wrote, indented, or a note that there are none.
     pub fn log_tail(&self) -> String {
         let lines = self.logs.last_lines();
         if lines.is_empty() {
@@ -208,29 +261,31 @@ impl Process {
         lines.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
     }
 
-    /// Ends it: its own command if it has one, SIGTERM, then SIGKILL, 3 s between them, the
-    /// signals always for the whole group. Returns how it had ended by itself before, if it had.
+    /// Ends it: by its stop command if it has one, SIGTERM, then SIGKILL, 3 s apart. Signals go to the whole
+    /// group. Returns how it had ended by itself before, if it had.
     pub fn stop(&mut self) -> Option<String> {
         if let Some(by_itself) = &self.by_itself {
             return by_itself.clone();
         }
         let by_itself = self.ended();
-        self.by_itself = Some(by_itself.clone());
         if by_itself.is_none() {
             self.ask_to_end();
         }
+        let is_daemon = self.leader_ended().is_some();
         if self.ended().is_none() {
             self.signal(Signal::TERM);
-            // On an error there is no more to wait for: the next signal settles it.
+            self.lineage.signal_orphans(Signal::TERM);
+            // On an error there is nothing to wait for: the next signal ends it.
             let _ = self.wait_end(GRACE);
         }
-        self.stubborn = self.ended().is_none();
+        self.stubborn = self.leader_ended().is_none() || is_daemon && self.ended().is_none();
+        self.by_itself = Some(by_itself.clone());
         self.kill();
         by_itself
     }
 
-    /// What is left of it once it is stopped: how it ended, whether for want of memory, and the
-    /// last lines it wrote.
+    /// Returns, once it is stopped, how it ended, whether it ran out of memory, and the last lines of its
+    /// output.
     pub fn last_words(&self) -> LastWords {
         let how = match &self.by_itself {
             Some(Some(how)) => how.clone(),
@@ -255,16 +310,17 @@ impl Process {
         )
     }
 
-    /// Its log and what it put into `{log}`: the end of each file.
+    /// Returns the end of its log and of each file in `{log}`.
     pub fn logs(&self) -> Vec<KeptFile> {
         self.logs.take()
     }
 
-    /// Makes sure that it is this server, or what it started, that listens on a port: never a
-    /// stranger's figures in its place. `taken` says that somebody listened before it started;
-    /// where nobody did, a listener that it had made by another (a container's) may be none of its
-    /// own processes, so only `strict` asks for one.
-    pub fn owns(&self, port: u16, taken: bool, strict: bool) -> anyhow::Result<()> {
+    /// Fails if another process than this server, or one that it started, listens on a port: figures of a
+    /// foreign process must not be reported. `taken` means that the port had a listener before the start. If
+    /// it had none, the listener may be outside the server's own processes (a container's), so only `strict`
+    /// requires one of them. The server and its daemons are ready by then.
+    pub fn owns(&mut self, port: u16, taken: bool, strict: bool) -> anyhow::Result<()> {
+        self.find_daemons();
         match listener(port, self.pid()) {
             Listener::Stranger(who) if taken || strict => {
                 bail!("port {port} is served by {who}, not by {}\n{}", self.name, self.log_tail())
@@ -273,7 +329,7 @@ impl Process {
         }
     }
 
-    /// Runs its own stop command; what that cannot do is left to the signals.
+    /// Runs its stop command. If that fails, the signals stop the server.
     fn ask_to_end(&mut self) {
         let Some(mut asking) = self.stop.take().and_then(|mut stop| stop.spawn().ok()) else { return };
         let _ = self.wait_end(GRACE);
@@ -281,21 +337,24 @@ impl Process {
         let _ = asking.wait();
     }
 
-    /// Ends it at once.
+    /// Kills it at once.
     pub fn kill(&mut self) {
         // Before the leader is waited for its group's number cannot be given to another.
-        let mut started = STARTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Some(at) = started.iter().position(|&group| group == self.pid()) else { return };
+        let mut started = lineage::started();
+        let Some(at) = started.iter().position(|lineage| lineage.root() == self.pid()) else { return };
         self.signal(Signal::KILL);
         if self.ended.is_none() {
             self.ended = self.child.wait().ok();
         }
         started.swap_remove(at);
         drop(started);
-        // Its number may be another's from now on.
+        // Processes that lost their parent must be ended and collected here.
+        kill_orphans(&self.lineage);
+        // From now on its process id may be reused.
         self.keeper = None;
-        // Its children are not ours to wait for: look until they are gone, so that the next
-        // server does not start beside them. A zombie nobody collects ends the patience.
+        // Other processes of the group are not our children, so waitpid does not work: poll until they are
+        // gone, so that the next server does not start beside them. A zombie that its parent never collects
+        // is waited for only until the limit.
         let started = Instant::now();
         while test_kill_process_group(pid(&self.child)).is_ok() && started.elapsed() < GROUP_GRACE {
             std::thread::sleep(Duration::from_millis(1));
@@ -303,12 +362,24 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) {
-        // ESRCH: everything in the group has ended already, which is what is wanted.
+        // ESRCH: everything in the group has already ended, which is fine.
         let _ = kill_process_group(pid(&self.child), signal);
     }
 
+    /// Whether it continues in a daemon and the started process has ended.
+    fn is_daemonised(&self) -> bool {
+        self.ended.is_some() && !self.daemons.is_empty()
+    }
+
     /// Waits until it has ended or the time is over; does not collect its status.
-    fn wait_end(&self, within: Duration) -> io::Result<()> {
+    fn wait_end(&mut self, within: Duration) -> io::Result<()> {
+        if self.is_daemonised() {
+            let started = Instant::now();
+            while self.has_daemons() && started.elapsed() < within {
+                std::thread::sleep(LOOK.min(within));
+            }
+            return Ok(());
+        }
         let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
         match poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -323,7 +394,7 @@ impl Drop for Process {
     }
 }
 
-/// The command that asks a server to end; what it says goes to the server's log.
+/// Runs the command that stops a server, with its output in the server's log.
 fn stop_command(start: &Start, output: File) -> Option<Command> {
     let (program, arguments) = start.stop.split_first()?;
     let mut command = Command::new(program);
@@ -340,7 +411,7 @@ fn pid(child: &Child) -> Pid {
 }
 
 /// `exit 1`, `signal 9`.
-fn how(status: ExitStatus) -> String {
+pub(crate) fn how(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
@@ -348,8 +419,8 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// Starts a command on some CPUs. Affinity is inherited: this thread takes it on for the
-/// moment of the start, and gives it back.
+/// Starts a command on some CPUs. Affinity is inherited: this thread adopts it for the start and then
+/// restores its own.
 fn spawn_on(command: &mut Command, cpus: &[u32]) -> io::Result<Child> {
     if cpus.is_empty() {
         return command.spawn();

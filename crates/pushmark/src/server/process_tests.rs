@@ -3,6 +3,15 @@
 use super::*;
 use std::io::Read;
 use std::net::TcpListener;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+/// A daemon without its environment may belong to any server: it is started alone (`lineage`).
+static UNMARKED: RwLock<()> = RwLock::new(());
+
+/// Held while a test would mistake an unmarked daemon for its own.
+fn all_marked() -> RwLockReadGuard<'static, ()> {
+    UNMARKED.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn shell(script: &str) -> Process {
     let command = ["sh", "-c", script].map(String::from).to_vec();
@@ -18,6 +27,15 @@ fn lives(pid: i32) -> bool {
     !stat.is_empty() && !stat.contains(") Z ")
 }
 
+/// Waits until something holds.
+fn until(mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+}
+
 /// The number a script wrote into its log.
 fn number_in_log(process: &Process) -> i32 {
     loop {
@@ -31,6 +49,7 @@ fn number_in_log(process: &Process) -> i32 {
 
 #[test]
 fn how_it_ended_is_told() {
+    let _all_marked = all_marked();
     for (script, expected) in [("exit 3", "exit 3"), ("kill -9 $$", "signal 9"), ("true", "exit 0")] {
         let mut process = shell(script);
         process.wait_end(Duration::from_secs(30)).unwrap();
@@ -58,6 +77,63 @@ fn one_that_ignores_sigterm_is_killed() {
     process.kill();
     assert_eq!(process.ended().as_deref(), Some("signal 9"));
     assert!(!lives(child));
+}
+
+#[test]
+fn daemons_end_with_the_server_they_came_from() {
+    let _alone = UNMARKED.write().unwrap_or_else(PoisonError::into_inner);
+    // A daemon in its own session, with the environment and without; a second server's daemon stays.
+    for daemon in ["setsid -f sh", "setsid -f env -i sh"] {
+        let script = format!("{daemon} -c 'echo $$.; exec sleep 1000'; exec sleep 1000");
+        let (mut process, mut other) = (shell(&script), shell(&script));
+        let (own, others) = (number_in_log(&process), number_in_log(&other));
+        // Only the mark distinguishes two servers that run at the same time.
+        let told_apart = !daemon.contains("env");
+        until(|| process.lineage.orphans().contains(&own));
+        assert_eq!(process.lineage.orphans().contains(&others), !told_apart, "{daemon}");
+        assert_eq!(process.stop(), None);
+        assert!(!lives(own) && lives(others) == told_apart, "{daemon}");
+        assert!(!process.last_words().hung);
+        other.kill();
+        assert!(!lives(others) && other.lineage.orphans().is_empty(), "{daemon}");
+    }
+}
+
+#[test]
+fn one_that_goes_on_as_a_daemon_is_the_server() {
+    let _all_marked = all_marked();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut process = shell("setsid sh -c 'sleep 1000 & echo $!.; wait' & exit 0");
+    let child = number_in_log(&process);
+    process.wait_end(Duration::from_secs(30)).unwrap();
+    process.wait_accepting(port, Duration::from_secs(30)).unwrap();
+    assert_eq!(process.ended(), None, "its daemon lives");
+    assert_eq!(process.stop(), None);
+    assert!(!lives(child));
+    assert!(!process.last_words().hung, "{:?}", process.last_words());
+    // A server whose daemon ends by itself has ended.
+    let mut process = shell("setsid sh -c 'read -r go < go; echo gone.' & exit 0");
+    process.wait_end(Duration::from_secs(30)).unwrap();
+    until(|| process.ended().is_some());
+}
+
+#[test]
+fn what_a_daemon_uses_is_the_servers() {
+    let _all_marked = all_marked();
+    let mut process = shell(
+        "setsid -f sh -c 'x=$(head -c 30000000 /dev/zero | tr \"\\0\" a); \
+         while :; do read -r a < /proc/self/stat; set -- $a; [ $((${14} + ${15})) -ge 30 ] && break; done; \
+         echo $$.; exec sleep 1000'; exec sleep 1000",
+    );
+    let mut tree = crate::monitor::Tree::new(process.pid()).unwrap();
+    number_in_log(&process);
+    let used = tree.read();
+    assert!((250_000_000..2_000_000_000).contains(&used.cpu_ns), "{used:?}");
+    assert!(used.threads >= 2);
+    process.stop();
+    assert_eq!(tree.read().threads, 0);
+    assert!(tree.read().cpu_ns >= used.cpu_ns);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `servers.toml`: reference servers as data. Nothing here knows one by name.
+//! `servers.toml`: reference servers as data. No code here depends on the name of one.
 //!
 //! Found by `--servers DIR`, `PUSHMARK_SERVERS`, else in the nearest parent folder that has
 //! `servers/servers.toml`. Rows that need no folder are embedded in the program too.
@@ -13,14 +13,14 @@ use super::check::check;
 use super::row::File;
 pub use super::row::{Architecture, Contract, Emitter, Generation, Jvm, Need, Server};
 use super::{jdk, words};
-use crate::scenario_file::{Report, read_text};
+use crate::file_errors::{FileErrors, read_text};
 
 const EMBEDDED: &str = include_str!("../../../../servers/servers.toml");
 
 /// The variable that names the folder of `servers.toml`.
 pub const VARIABLE: &str = "PUSHMARK_SERVERS";
 
-/// All servers there are.
+/// All servers.
 #[derive(Clone, Debug)]
 pub struct Registry {
     contract: Contract,
@@ -30,7 +30,7 @@ pub struct Registry {
     folder: Option<PathBuf>,
 }
 
-/// What fills the variables of a command that are not known from its row.
+/// The values of the command variables that the row does not define.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
     /// This program.
@@ -39,17 +39,17 @@ pub struct Filling<'a> {
     pub port: Option<u16>,
     /// The folder of its logs; absent: `{log}` stays.
     pub log: Option<&'a Path>,
-    /// Flags that were set, beside the defaults of the row.
+    /// Flags that were set, in addition to the defaults of the row.
     pub flags: &'a BTreeMap<String, String>,
 }
 
 impl Registry {
-    /// The servers of the folder asked for, of `PUSHMARK_SERVERS`, of the nearest parent of
-    /// the working folder; and those embedded.
+    /// Loads the servers of `folder`, else of `PUSHMARK_SERVERS`, else of the nearest parent of the working
+    /// folder; and the embedded ones.
     ///
     /// # Errors
-    /// A folder that was named and has no `servers.toml`, or what is wrong in the file.
-    pub fn load(folder: Option<&Path>) -> Result<Registry, Report> {
+    /// Fails if a named folder has no `servers.toml`, or if the file has errors.
+    pub fn load(folder: Option<&Path>) -> Result<Registry, FileErrors> {
         let from_variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let named = folder.map(Path::to_owned).or(from_variable);
         let found = match named {
@@ -69,8 +69,8 @@ impl Registry {
         registry
     }
 
-    pub(super) fn parse(text: &str, file: &str, folder: Option<PathBuf>) -> Result<Registry, Report> {
-        let report = |errors| Report::new(file, text, errors);
+    pub(super) fn parse(text: &str, file: &str, folder: Option<PathBuf>) -> Result<Registry, FileErrors> {
+        let report = |errors| FileErrors::new(file, text, errors);
         let (parsed, source) = scenario::read::<File>(text, &[]).map_err(report)?;
         let errors = check(&parsed, &source);
         if !errors.is_empty() {
@@ -84,7 +84,7 @@ impl Registry {
             folder,
         };
         if registry.folder.is_some() {
-            // What the program carries is there whatever the folder lists.
+            // Embedded servers are present whatever the folder lists.
             let carried = Registry::embedded().servers;
             let missing: Vec<Server> =
                 carried.into_iter().filter(|s| registry.find(&s.name).is_none()).collect();
@@ -103,7 +103,7 @@ impl Registry {
         self.servers.iter().find(|server| server.name == name)
     }
 
-    /// Says that there is no such server, and which there are.
+    /// The error for an unknown server, with the known ones.
     pub fn unknown(&self, key: &str, name: &str) -> ScenarioError {
         let names = || self.servers.iter().map(|server| server.name.as_str());
         ScenarioError::at(key, format!("there is no server `{name}`"))
@@ -112,27 +112,27 @@ impl Registry {
             .nearest(nearest(name, names()))
     }
 
-    /// What servers that keep the contract speak.
+    /// The URLs of servers that keep the contract.
     pub fn contract(&self) -> &Contract {
         &self.contract
     }
 
-    /// What fixes a JVM to one shape.
+    /// The arguments that fix a JVM's configuration.
     pub fn jvm(&self) -> &Jvm {
         &self.jvm
     }
 
-    /// Where `servers.toml` was found; absent: embedded.
+    /// The folder of `servers.toml`; absent: embedded.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// The folder of a server; absent where it needs none.
+    /// The folder of a server; `None` if it needs no folder.
     pub fn folder_of(&self, server: &Server) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join(server.folder.as_ref()?))
     }
 
-    /// Where a server is reached; its templates name `{port}`.
+    /// The endpoints of a server; its templates name `{port}`.
     pub fn endpoints(&self, server: &Server) -> Endpoints {
         let templates = match &server.subscribe {
             Some(own) => own,
@@ -166,28 +166,28 @@ impl Registry {
         }
     }
 
-    /// What of its needs is not on this machine: name and how it is had.
+    /// Its needs that are not met on this machine: name and description.
     pub fn missing<'r>(&'r self, server: &Server) -> Vec<(&'r str, &'r Need)> {
         let needs = server.needs.iter().filter_map(|name| self.needs.get_key_value(name));
         needs.filter(|(_, need)| !need.is_met()).map(|(name, need)| (&**name, need)).collect()
     }
 
-    /// The flags of a server with those that were set; a variable of its commands each.
+    /// The flags of a server with those that were set. Each is a variable of its commands.
     pub fn flags(&self, server: &Server, set: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let mut flags = server.flags.clone();
         flags.extend(set.clone());
         flags
     }
 
-    /// Tables of open files over which a server spreads its connections, by its flags; one where
-    /// its row says nothing.
+    /// Tables of open files over which a server spreads its connections, by its flags; one if its row does
+    /// not declare it.
     pub fn tables(&self, server: &Server, set: &BTreeMap<String, String>) -> u64 {
         let flags = self.flags(server, set);
         let of = |flag: &String| flags.get(flag)?.parse().ok();
         server.spreads_by.as_ref().and_then(of).unwrap_or(1).max(1)
     }
 
-    /// Says of a flag that its server has none of this name.
+    /// The error for a flag that the server does not have.
     pub fn unknown_flag(&self, key: &str, server: &Server, flag: &str) -> ScenarioError {
         let names = || server.flags.keys().map(String::as_str);
         let error = ScenarioError::at(key, format!("`{}` has no flag `{flag}`", server.name)).on_key();
@@ -199,7 +199,7 @@ impl Registry {
     /// A command of a server with its variables filled in.
     ///
     /// # Errors
-    /// A JDK that it names and that is not on this machine.
+    /// Fails if it names a JDK that is not on this machine.
     pub fn command(
         &self,
         server: &Server,

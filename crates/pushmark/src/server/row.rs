@@ -1,4 +1,4 @@
-//! What `servers.toml` holds: its rows and what they share, as types.
+//! The types of `servers.toml`: its rows and their common parts.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct File {
     pub(super) server: Vec<Server>,
 }
 
-/// What every server that keeps the contract speaks.
+/// The URLs and templates of every server that keeps the contract.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contract {
@@ -37,7 +37,7 @@ pub struct Contract {
     pub publish: PublishTemplate,
 }
 
-/// What fixes a JVM to one shape: an argument that is exactly `{jvm}` is replaced by these.
+/// The arguments that fix a JVM's configuration: they replace an argument that is exactly `{jvm}`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jvm {
@@ -45,12 +45,12 @@ pub struct Jvm {
     pub arguments: Vec<String>,
 }
 
-/// Something that must be on this machine: one of `program`, `jdk`, `file` and `probe` says how
-/// it is found.
+/// Something that must be on this machine: one of `program`, `jdk`, `file` and `probe` defines how it is
+/// found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// What it is, for people; absent: its name.
+    /// A description for people; absent: its name.
     #[serde(default)]
     pub what: Option<String>,
     /// A program in `PATH`, or where daemons are.
@@ -62,7 +62,7 @@ pub struct Need {
     /// A file; `~/` is the user's home.
     #[serde(default)]
     pub file: Option<String>,
-    /// A command that ends with 0 where it is there.
+    /// A command that ends with 0 if the need is met.
     #[serde(default)]
     pub probe: Vec<String>,
     /// Command that installs it.
@@ -79,19 +79,19 @@ pub struct Server {
     /// Its folder beside `servers.toml`; absent: it needs nothing on disk.
     #[serde(default)]
     pub folder: Option<String>,
-    /// The time it stands for.
+    /// The generation that it represents.
     #[serde(default)]
     pub generation: Generation,
-    /// Which version of which product it is, in a line for people.
+    /// Product and version, in a line for people.
     #[serde(default)]
     pub stands_for: String,
-    /// How it serves many.
+    /// How it serves many connections.
     #[serde(default)]
     pub architecture: Option<Architecture>,
     /// Servers that share a descent; absent: its name.
     #[serde(default)]
     pub family: Option<String>,
-    /// What it speaks.
+    /// The transports that it offers.
     pub transports: Vec<Transport>,
     /// It keeps `servers/CONTRACT.md`, so the templates of `[contract]` are its own.
     #[serde(default)]
@@ -99,16 +99,16 @@ pub struct Server {
     /// Clauses of the contract that it does not offer (CONTRACT 8.2).
     #[serde(default)]
     pub lacks: Vec<String>,
-    /// Names of `[need.*]`: what must be on this machine.
+    /// Names of `[need.*]` that must be met on this machine.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// What its build is made of beside its folder, relative to `servers.toml`.
+    /// The inputs of its build outside its folder, relative to `servers.toml`.
     #[serde(default)]
     pub inputs: Vec<String>,
     /// Command that builds it.
     #[serde(default)]
     pub build: Vec<String>,
-    /// What a build leaves, relative to its folder.
+    /// The outputs of a build, relative to its folder.
     #[serde(default)]
     pub built: Vec<String>,
     /// Command that starts it.
@@ -116,14 +116,14 @@ pub struct Server {
     /// Command that prints its version.
     #[serde(default)]
     pub version: Vec<String>,
-    /// Command that removes what was built.
+    /// Command that removes the build.
     #[serde(default)]
     pub clean: Vec<String>,
-    /// What a case may set, with its default: each is a variable of the commands.
+    /// The flags that a case may set, with their defaults: each is a variable of the commands.
     #[serde(default)]
     pub flags: BTreeMap<String, String>,
-    /// The flag that says over how many processes, or tables of open files, it spreads its
-    /// connections: the limit counts each. Absent: it has one.
+    /// The flag that sets the number of processes, or tables of open files, over which it spreads its
+    /// connections: the limit applies to each. Absent: it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")] // a key that no row had changes no digest
     pub spreads_by: Option<String>,
     /// The clock of its stamps.
@@ -132,19 +132,19 @@ pub struct Server {
     /// Grain of that clock, µs.
     #[serde(default)]
     pub grain_us: u64,
-    /// How its emitters keep time; absent: it has none.
+    /// How its emitters keep time; absent: it has no emitters.
     #[serde(default)]
     pub emitter: Option<Emitter>,
     /// It sets TCP_NODELAY.
     #[serde(default)]
     pub nodelay: bool,
-    /// How clients subscribe, where it does not keep the contract.
+    /// How clients subscribe, if it does not keep the contract.
     #[serde(default)]
     pub subscribe: Option<SubscribeSet>,
-    /// How a message is published, where it does not keep the contract.
+    /// How a message is published, if it does not keep the contract.
     #[serde(default)]
     pub publish: Option<PublishTemplate>,
-    /// URL that answers 2xx once it is up, where it does not keep the contract.
+    /// URL that answers 2xx once the server is ready, if it does not keep the contract.
     #[serde(default)]
     pub ready: Option<String>,
 }
@@ -155,7 +155,12 @@ impl Server {
         self.family.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether it does not offer a clause, or the whole section of it.
+    /// Whether its row runs this program.
+    pub fn is_this_program(&self) -> bool {
+        self.run.iter().any(|word| word.contains("{pushmark}"))
+    }
+
+    /// Whether it lacks a clause or the clause's whole section.
     pub fn lacks(&self, clause: &str) -> bool {
         let section = clause.split_once('.').map_or(clause, |(section, _)| section);
         self.lacks.iter().any(|lacking| lacking == clause || lacking == section)
@@ -167,19 +172,19 @@ impl Server {
     }
 }
 
-/// The time a server stands for.
+/// The generation of server software that a server represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Generation {
-    /// As the studies had it, or the nearest that can still be had.
+    /// The software of the studies, or the nearest available version.
     Original,
-    /// What is in use now.
+    /// Software in use now.
     #[default]
     Present,
 }
 
 impl Generation {
-    /// The word in files and tables.
+    /// The name in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Generation::Original => "original",
@@ -197,10 +202,10 @@ pub enum Architecture {
     /// A system thread for each held request.
     #[serde(rename = "thread per request")]
     ThreadPerRequest,
-    /// Requests are held without a thread; a pool handles what happens to them.
+    /// Requests are held without a thread; a pool handles their events.
     #[serde(rename = "asynchronous servlet")]
     AsynchronousServlet,
-    /// A thread of the runtime's own for each held request.
+    /// A thread of the runtime for each held request.
     #[serde(rename = "virtual threads")]
     VirtualThreads,
     /// Processes that share the port.

@@ -1,8 +1,8 @@
-//! What is known of a server beside its row: what its build was made of, and that it passed the
-//! conformance checks. Kept in `servers/.state/`, no part of the sources.
+//! The state of a server outside its row: the inputs of its build, and whether it passed the conformance
+//! checks. It is kept in `servers/.state/`, outside the sources.
 //!
-//! Both are tied to a digest: a change of the sources, of the row or of the program makes what is
-//! kept stale, and nothing has to be deleted by hand.
+//! Both are tied to a digest: a change of the sources, the row or the program makes them stale, and nothing
+//! has to be deleted by hand.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -18,19 +18,19 @@ use crate::store::{self, RESULTS, Utc};
 
 /// The folder beside `servers.toml`.
 const FOLDER: &str = ".state";
-/// What a build leaves or fetches is none of its inputs; nor is what people read.
+/// Outputs and downloads of a build are not inputs.
 const PASSED_OVER: [&str; 4] = ["target", "node_modules", FOLDER, ".git"];
 /// Most files of a server's sources.
 const FILES_MAX: usize = 20_000;
 
-/// What a build or a check was made of, and how it went.
+/// The input digest of a build or a check, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The digest at that time.
     pub digest: String,
     /// RFC 3339, UTC.
     pub at: String,
-    /// In words.
+    /// The result in words.
     pub summary: String,
 }
 
@@ -38,12 +38,12 @@ pub struct Record {
 /// its sources and inputs; of a server that is this program, the program itself.
 ///
 /// # Errors
-/// A folder or a file that cannot be read.
+/// Fails if a folder or file cannot be read.
 pub fn digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
     let mut sum = Sha1::new();
     let row = json!([server, registry.jvm(), server.contract.then(|| registry.contract())]);
     sum.update(row.to_string().as_bytes());
-    if server.run.iter().any(|word| word.contains("{pushmark}")) {
+    if server.is_this_program() {
         let own = std::env::current_exe().context("the path of this program")?;
         add_file(&own, &mut sum).with_context(|| format!("{} cannot be read", own.display()))?;
     }
@@ -51,12 +51,12 @@ pub fn digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
     Ok(sum.digest().to_string())
 }
 
-/// Keeps the outcome of the checks of a server, for [`checked`]: a pass is written with the digest
-/// of now, and anything else takes an earlier pass away. `summary` is for people: how many cases
-/// passed, how many are lacking.
+/// Keeps the outcome of the checks of a server, for [`checked`]: a pass is written with the current digest;
+/// any other outcome removes an earlier pass. `summary` is for people: the numbers of passed and lacking
+/// cases.
 ///
 /// # Errors
-/// A state folder that cannot be written.
+/// Fails if the state folder cannot be written.
 pub fn record_check(registry: &Registry, server: &Server, passed: bool, summary: &str) -> anyhow::Result<()> {
     let path = place(registry, &format!("{}.check.json", server.name));
     if passed {
@@ -70,7 +70,7 @@ pub fn record_check(registry: &Registry, server: &Server, passed: bool, summary:
     }
 }
 
-/// The pass of a server's checks, where it still holds: nothing of it has changed since.
+/// The record of a server's passed checks, if the server has not changed since.
 pub fn checked(registry: &Registry, server: &Server) -> Option<Record> {
     let record = read(&place(registry, &format!("{}.check.json", server.name)))?;
     digest(registry, server).is_ok_and(|digest| digest == record.digest).then_some(record)
@@ -81,11 +81,11 @@ pub fn checked(registry: &Registry, server: &Server) -> Option<Record> {
 pub enum Built {
     /// There is nothing to build.
     Nothing,
-    /// It is built, of what is there now.
+    /// It is built from the current sources.
     Yes,
-    /// It was never built, or what was built is gone.
+    /// It was never built, or the build is gone.
     No,
-    /// It was built of something else.
+    /// It was built from other sources.
     Changed,
 }
 
@@ -96,10 +96,10 @@ impl Built {
     }
 }
 
-/// Looks whether what its build leaves is there, and was made of what is there now.
+/// Returns whether the outputs of its build exist and were built from the current sources.
 ///
 /// # Errors
-/// As for [`digest`].
+/// Fails like [`digest`].
 pub fn built(registry: &Registry, server: &Server) -> anyhow::Result<Built> {
     if server.build.is_empty() {
         return Ok(Built::Nothing);
@@ -115,7 +115,7 @@ pub fn built(registry: &Registry, server: &Server) -> anyhow::Result<Built> {
     })
 }
 
-/// Keeps that a server was built of what had this digest when its build began.
+/// Records that a server was built. `digest` is that of its inputs when the build began.
 pub(super) fn record_build(
     registry: &Registry,
     server: &Server,
@@ -127,11 +127,11 @@ pub(super) fn record_build(
 
 /// Forgets a build.
 pub(super) fn forget_build(registry: &Registry, server: &Server) {
-    // One that cannot be removed is stale once what it left is gone.
+    // A record that cannot be removed is stale once the build's outputs are gone.
     let _ = fs::remove_file(build_place(registry, server));
 }
 
-/// A file of the state folder; without `servers.toml` on disk, beside the results.
+/// The path of a file in the state folder; without `servers.toml` on disk, beside the results.
 pub(super) fn place(registry: &Registry, name: &str) -> PathBuf {
     let folder = match registry.folder() {
         Some(folder) => folder.join(FOLDER),
@@ -140,7 +140,7 @@ pub(super) fn place(registry: &Registry, name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// The row whose name a build goes by: the first that has the same one.
+/// The row whose name a build has: the first row with the same build.
 pub(super) fn builder<'r>(registry: &'r Registry, server: &'r Server) -> &'r Server {
     let same = |other: &&Server| other.folder == server.folder && other.build == server.build;
     registry.servers().iter().find(same).unwrap_or(server)
@@ -150,7 +150,7 @@ fn build_place(registry: &Registry, server: &Server) -> PathBuf {
     place(registry, &format!("{}.json", builder(registry, server).name))
 }
 
-/// The digest of what a build is made of: its command and the sources.
+/// The digest of a build's inputs: its command and the sources.
 pub(super) fn build_digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
     let mut sum = Sha1::new();
     sum.update(json!([server.build, server.built]).to_string().as_bytes());
@@ -176,7 +176,7 @@ fn add_sources(registry: &Registry, server: &Server, sum: &mut Sha1) -> anyhow::
     Ok(())
 }
 
-/// The files below a path; not what a build `made`.
+/// Finds the files below a path, without those that a build `made` and without Markdown.
 fn find_files(path: &Path, made: &[PathBuf], files: &mut Vec<PathBuf>) -> io::Result<()> {
     if made.iter().any(|made| made == path) {
         return Ok(());
@@ -218,7 +218,7 @@ impl Record {
 }
 
 fn read(path: &Path) -> Option<Record> {
-    // What cannot be read says nothing: it is made again.
+    // An unreadable record counts as absent: the work is done again.
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 

@@ -1,4 +1,4 @@
-//! What a server says of its version: asked of its own command, which gets so much time and no more.
+//! The version of a server, from its version command, which has a time limit.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -10,12 +10,12 @@ use super::build;
 use super::logs::Logs;
 use super::registry::{Registry, Server};
 
-/// A runtime starts within this, or is not waited for.
+/// Time limit of the version command.
 const WITHIN: Duration = Duration::from_secs(20);
-/// Time between two looks at it.
+/// Time between two polls of the command.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The first line that its version command writes; `None` where it has none or cannot say.
+/// Returns the first line of its version command, or `None` if it has no such command or the command fails.
 pub fn version(registry: &Registry, server: &Server) -> Option<String> {
     if server.version.is_empty() {
         return None;
@@ -25,7 +25,7 @@ pub fn version(registry: &Registry, server: &Server) -> Option<String> {
 }
 
 fn first_line(command: &mut Command, within: Duration) -> Option<String> {
-    // To a file: nobody has to read while it runs.
+    // Output to a file does not have to be read while the command runs.
     let logs = Logs::new("version").ok()?;
     let output = logs.output().ok()?;
     command.stdin(Stdio::null()).stdout(output.try_clone().ok()?).stderr(output).process_group(0);

@@ -1,17 +1,17 @@
-//! Variables in the commands of `servers.toml`: `{port}` in a word, `{jvm}` as a whole one.
+//! Variables in the commands of `servers.toml`: `{port}` within an argument, `{jvm}` as a whole argument.
 
 /// Variables that every command has.
 pub(super) const COMMON: [&str; 3] = ["pushmark", "port", "log"];
 
-/// The argument that stands for the `[jvm]` ones.
+/// The argument that the `[jvm]` arguments replace.
 pub(super) const JVM: &str = "{jvm}";
 
-/// The names between braces in a word. A brace that opens no name is itself.
+/// The names between braces in an argument. A brace that does not open a name is literal.
 pub(super) fn names(word: &str) -> Vec<&str> {
     pieces(word).filter_map(Result::err).collect()
 }
 
-/// A word with its variables filled in; a name that `value` does not know stays as it is.
+/// An argument with its variables filled in; a name that `value` does not know stays unchanged.
 pub(super) fn fill(word: &str, value: impl Fn(&str) -> Option<String>) -> String {
     pieces(word)
         .map(|piece| match piece {
@@ -34,7 +34,7 @@ pub(super) fn splice(command: &[String], jvm: &[String]) -> Vec<String> {
     words
 }
 
-/// Text as it is, and names between braces, in their order.
+/// Literal text and names between braces, in order.
 fn pieces(word: &str) -> impl Iterator<Item = Result<&str, &str>> {
     let mut rest = word;
     std::iter::from_fn(move || {
@@ -52,7 +52,7 @@ fn pieces(word: &str) -> impl Iterator<Item = Result<&str, &str>> {
     })
 }
 
-/// The name of a text that begins `{name}`.
+/// The name in a text that begins with `{name}`.
 fn name_at(text: &str) -> Option<&str> {
     let name = text.strip_prefix('{')?.split_once('}')?.0;
     let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);

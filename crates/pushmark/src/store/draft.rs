@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: written beside its place, then renamed into it.
+//! A folder that appears complete or not at all: it is written beside its place, then renamed into it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -14,25 +14,52 @@ pub struct Draft {
     partial: PathBuf,
     place: PathBuf,
     kept: bool,
+    /// Open and locked while this process writes: a draft without a lock was left by a process that has
+    /// ended.
+    folder: File,
 }
 
 impl Draft {
-    /// Begins the folder that will be `place`, which must not exist; its parents are made.
+    /// Begins a folder that will become `place`, which must not exist. Creates its parents.
     pub fn new(place: &Path) -> anyhow::Result<Draft> {
         if place.symlink_metadata().is_ok() {
             bail!("{} exists: choose another folder, or remove it", place.display());
         }
-        let name = place.file_name().with_context(|| format!("{} is no folder name", place.display()))?;
+        let name = place.file_name().with_context(|| format!("{} is not a folder name", place.display()))?;
         let parent = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         let partial = parent.join(format!(".{}.{}.partial", name.to_string_lossy(), std::process::id()));
-        // Left by a process of our number that was killed: nobody else writes there.
+        clean(parent);
+        // Left by a killed process with the same process id: no other process writes there.
         let _ = fs::remove_dir_all(&partial);
-        fs::create_dir(&partial).with_context(|| format!("cannot write in {}", parent.display()))?;
-        Ok(Draft { partial, place: place.to_path_buf(), kept: false })
+        let begin = || {
+            fs::create_dir(&partial)?;
+            let folder = File::open(&partial)?;
+            // On a file system without locks no draft is taken for that of a dead process either.
+            let _ = folder.try_lock();
+            Ok::<File, io::Error>(folder)
+        };
+        let folder = begin().with_context(|| format!("cannot write in {}", parent.display()))?;
+        Ok(Draft { partial, place: place.to_path_buf(), kept: false, folder })
     }
 
-    /// Writes one file of it, to the disk and not only to memory.
+    /// Tries whether a folder can be created in this place, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// Fails with the name of the file that cannot be written.
+    pub fn try_out(place: &Path) -> anyhow::Result<()> {
+        // Parents that are created for the trial are removed again.
+        let missing = place
+            .ancestors()
+            .skip(1)
+            .take_while(|above| !above.as_os_str().is_empty() && above.symlink_metadata().is_err());
+        let missing: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
+        let tried = Draft::new(place).map(drop);
+        missing.iter().for_each(|made| drop(fs::remove_dir(made)));
+        tried
+    }
+
+    /// Writes one of its files and syncs it to disk.
     pub fn write(
         &self,
         name: &str,
@@ -48,10 +75,12 @@ impl Draft {
         write().with_context(|| format!("cannot write {name} in {}", self.parent().display()))
     }
 
-    /// Puts the folder in its place.
+    /// Moves the folder to its place. Its content, and then its name, are on disk before this returns.
     pub fn keep(mut self) -> anyhow::Result<PathBuf> {
+        synced(self.folder.sync_all())
+            .with_context(|| format!("cannot put the results in {}", self.place.display()))?;
         let renamed = match renameat_with(CWD, &self.partial, CWD, &self.place, RenameFlags::NOREPLACE) {
-            // A file system that cannot promise it (NFS, some FUSE): look, then rename.
+            // A file system without this guarantee (NFS, some FUSE): check, then rename.
             Err(Errno::INVAL | Errno::NOSYS) if self.place.symlink_metadata().is_err() => {
                 fs::rename(&self.partial, &self.place)
             }
@@ -60,6 +89,8 @@ impl Draft {
         };
         renamed.with_context(|| format!("cannot put the results in {}", self.place.display()))?;
         self.kept = true;
+        let above = File::open(self.parent()).and_then(|above| above.sync_all());
+        synced(above).with_context(|| format!("{} may be lost in a power failure", self.place.display()))?;
         Ok(self.place.clone())
     }
 
@@ -68,10 +99,41 @@ impl Draft {
     }
 }
 
+/// Ignores the error of a file system that cannot sync a folder (some network ones).
+fn synced(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Removes the drafts of processes that were killed while they wrote.
+pub(crate) fn clean(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(inner) = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial")) else {
+            continue;
+        };
+        let pid = inner.rsplit_once('.').and_then(|(_, pid)| pid.parse::<i32>().ok());
+        let gone = pid.is_some_and(|pid| procfs::process::Process::new(pid).is_err());
+        if !gone || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        // The process id of another host or container is not visible here: the lock shows that the process
+        // lives.
+        let unlocked = File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
+        if unlocked {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.kept {
-            // What cannot be removed is hidden, named `.partial`, and ignored by every reader.
+            // A folder that cannot be removed is hidden, named `.partial`, and ignored by every reader.
             let _ = fs::remove_dir_all(&self.partial);
         }
     }
@@ -112,6 +174,38 @@ mod tests {
     }
 
     #[test]
+    fn what_a_killed_process_left_is_removed_by_the_next_run() {
+        let parent = tempfile::tempdir().unwrap();
+        // No process has a number above the kernel's limit.
+        let (dead, held) = (".a.4194999.partial", ".b.4194998.partial");
+        for left in [dead, held, ".c.partial", "d.4194999.partial"] {
+            fs::create_dir(parent.path().join(left)).unwrap();
+            fs::write(parent.path().join(left).join("run.json"), "{").unwrap();
+        }
+        let lock = File::open(parent.path().join(held)).unwrap();
+        lock.try_lock().unwrap();
+        let living = Draft::new(&parent.path().join("living")).unwrap();
+        let draft = Draft::new(&parent.path().join("run")).unwrap();
+        draft.keep().unwrap();
+        let mut left = names(parent.path());
+        left.sort();
+        let own = format!(".living.{}.partial", std::process::id());
+        assert_eq!(left, [held, ".c.partial", &own, "d.4194999.partial", "run"]);
+        living.keep().unwrap();
+    }
+
+    #[test]
+    fn a_place_is_tried_out_without_a_trace() {
+        let parent = tempfile::tempdir().unwrap();
+        Draft::try_out(&parent.path().join("deep/er/run")).unwrap();
+        assert!(names(parent.path()).is_empty());
+        fs::write(parent.path().join("file"), "").unwrap();
+        let error = Draft::try_out(&parent.path().join("file/run")).unwrap_err();
+        assert!(format!("{error:#}").contains("cannot create"), "{error:#}");
+        assert_eq!(names(parent.path()), ["file"]);
+    }
+
+    #[test]
     fn nothing_that_exists_is_replaced() {
         let parent = tempfile::tempdir().unwrap();
         let place = parent.path().join("run");
@@ -119,7 +213,7 @@ mod tests {
         assert!(Draft::new(&place).unwrap_err().to_string().contains("exists"));
         fs::remove_dir(&place).unwrap();
         let draft = Draft::new(&place).unwrap();
-        // Made by another while we wrote; empty, so a plain rename would have replaced it.
+        // Made by another process during the write; empty, so a plain rename would have replaced it.
         fs::create_dir(&place).unwrap();
         assert!(draft.keep().is_err());
         assert_eq!(names(parent.path()), ["run"]);

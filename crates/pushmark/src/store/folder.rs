@@ -2,41 +2,42 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use pushmark_model::run::{Run, SCHEMA, Window};
 
+use super::KeptFile;
 use super::draft::Draft;
 use super::hlog;
-use crate::server::logs::KeptFile;
 
-/// Everything that is kept of a case.
+/// Everything that is stored for a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
     /// The result.
     pub run: &'a Run,
     /// A line a second and arm.
     pub windows: &'a [Window],
-    /// Latencies second by second, for `latency.hlog`; it gets the sums of each arm besides.
+    /// Latencies second by second, for `latency.hlog`; the sums of each arm are added to it.
     pub intervals: &'a [hlog::Interval],
-    /// What the servers wrote, by arm.
+    /// The output of the servers, by arm.
     pub logs: &'a [KeptFile],
     /// The report, one offline file.
     pub report_html: Option<&'a str>,
 }
 
-/// Where a run was kept, and what was wrong with the place that was asked.
+/// The folder of a run, and the problem with the requested folder.
 #[derive(Debug)]
 pub struct Saved {
     /// Its folder.
     pub folder: PathBuf,
-    /// Why it is not where it was to be; absent if it is.
+    /// Why it is not in the requested folder; absent if it is.
     pub trouble: Option<anyhow::Error>,
 }
 
-/// Writes a run into the first of `places` that takes it whole. Each is a folder that must not
-/// exist; one that cannot be written (full, read-only) is left without a trace.
+/// Writes a run into the first of `places` that takes it completely. Each is a folder that must not exist. A
+/// failed attempt (disk full, read-only) leaves no trace.
 pub fn save(kept: &Kept<'_>, places: &[PathBuf]) -> anyhow::Result<Saved> {
     let mut trouble = None;
     for place in places {
@@ -45,17 +46,44 @@ pub fn save(kept: &Kept<'_>, places: &[PathBuf]) -> anyhow::Result<Saved> {
             Err(error) => trouble = trouble.or(Some(error)),
         }
     }
-    Err(trouble.unwrap_or_else(|| anyhow::anyhow!("no place was given for the run")))
-        .context("the run is not kept on disk; its figures are those printed here")
+    Err(trouble.unwrap_or_else(|| anyhow::anyhow!("no folder was given for the run")))
+        .context("the run is not stored on disk; its figures are only those printed here")
 }
 
-/// `place`, then a folder of the same name in the system's temporary folder.
+/// `place`, then a folder of the same name in a folder of this user in the system's temporary one.
 pub fn places(place: &Path) -> Vec<PathBuf> {
-    let spare = std::env::temp_dir().join("pushmark-results");
-    place.file_name().map_or(vec![place.to_path_buf()], |name| vec![place.to_path_buf(), spare.join(name)])
+    let spare = place.file_name().map(|name| spare_path(&std::env::temp_dir()).join(name));
+    std::iter::once(place.to_path_buf()).chain(spare).collect()
+}
+
+fn spare_path(above: &Path) -> PathBuf {
+    above.join(format!("pushmark-results-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Makes the spare folder. It must belong to this user, and no other user may read or write it: another user
+/// may already have made a folder or link of this name (CWE-377).
+fn spare_folder(above: &Path) -> std::io::Result<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let folder = spare_path(above);
+    match fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // The metadata of the name itself: a link is not followed.
+    let found = folder.symlink_metadata()?;
+    if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
+        return Err(std::io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(folder)
 }
 
 fn write(kept: &Kept<'_>, place: &Path) -> anyhow::Result<PathBuf> {
+    let above = std::env::temp_dir();
+    if place.parent() == Some(&spare_path(&above)) {
+        spare_folder(&above).with_context(|| {
+            format!("{} is not a private folder of this user", spare_path(&above).display())
+        })?;
+    }
     let draft = Draft::new(place)?;
     draft.write("run.json", |out| {
         serde_json::to_writer_pretty(&mut *out, kept.run)?;
@@ -95,12 +123,12 @@ fn write_windows(out: &mut dyn Write, windows: &[Window]) -> anyhow::Result<()> 
     Ok(csv.flush()?)
 }
 
-/// Reads a run from its folder, or from its `run.json`. Windows are empty where there is no
-/// `windows.csv` (curated runs keep none).
+/// Reads a run from its folder, or from its `run.json`. Windows are empty if there is no `windows.csv`
+/// (curated runs have none).
 pub fn load(path: &Path) -> anyhow::Result<(Run, Vec<Window>)> {
     let json = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
     let text = fs::read_to_string(&json).with_context(|| match path.exists() {
-        true => format!("{} is no run: {} cannot be read", path.display(), json.display()),
+        true => format!("{} is not a run: cannot read {}", path.display(), json.display()),
         false => format!("{} does not exist", path.display()),
     })?;
     let run = parse(&text).with_context(|| format!("{} cannot be used", json.display()))?;
@@ -119,19 +147,22 @@ pub fn load(path: &Path) -> anyhow::Result<(Run, Vec<Window>)> {
 /// A run from the text of its `run.json`.
 pub fn parse(text: &str) -> anyhow::Result<Run> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
-        true => anyhow::anyhow!("it is cut off at line {}: the disk was full, or a copy broke", error.line()),
+        true => anyhow::anyhow!(
+            "it is cut off at line {}: the disk was full, or a copy is incomplete",
+            error.line()
+        ),
         false => anyhow::anyhow!("it is not JSON: {error}"),
     })?;
     match value.get("schema").and_then(|schema| schema.as_str()) {
         Some(SCHEMA) => {}
         Some(other) if other.starts_with("pushmark.run/") => {
-            bail!("its schema is {other}; this pushmark reads {SCHEMA}: a newer pushmark made it")
+            bail!("its schema is {other}; this pushmark reads {SCHEMA}: a newer pushmark wrote it")
         }
         Some(other) => bail!("its schema is {other:?}, not {SCHEMA}"),
-        None => bail!("it has no key \"schema\": it is not a run of pushmark"),
+        None => bail!("it has no key \"schema\": it is not a pushmark run"),
     }
-    // From the text again, not from the value: errors then name their line.
-    serde_json::from_str(text).map_err(|error| anyhow::anyhow!("it does not follow {SCHEMA}: {error}"))
+    // Parses the text again, not the value, so that errors name their line.
+    serde_json::from_str(text).map_err(|error| anyhow::anyhow!("it does not match {SCHEMA}: {error}"))
 }
 
 /// The folders of runs under `folder`: itself, its children, and theirs (suites), by name.

@@ -1,4 +1,4 @@
-//! What is written can be read, and what cannot be read says why.
+//! A written folder can be read; an unreadable one reports why.
 
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
@@ -75,9 +75,9 @@ fn a_place_that_takes_nothing_gives_way_to_the_next() {
     let (bad, good) = (file.join("run"), parent.path().join("spare/run"));
     let saved = save(&kept, &[bad.clone(), good.clone()]).unwrap();
     assert_eq!(saved.folder, good);
-    assert!(format!("{:#}", saved.trouble.unwrap()).contains("cannot make"));
+    assert!(format!("{:#}", saved.trouble.unwrap()).contains("cannot create"));
     let error = save(&kept, &[bad]).unwrap_err();
-    assert!(format!("{error:#}").starts_with("the run is not kept on disk"), "{error:#}");
+    assert!(format!("{error:#}").starts_with("the run is not stored on disk"), "{error:#}");
 }
 
 #[test]
@@ -106,4 +106,25 @@ fn runs_are_found_in_folders_of_folders() {
     fs::write(parent.path().join(".x.partial/run.json"), "{").unwrap();
     assert_eq!(find_runs(parent.path()), [plain.clone(), nested]);
     assert_eq!(find_runs(&plain), [plain]);
+}
+
+#[test]
+fn the_spare_folder_is_this_users_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let above = tempfile::tempdir().unwrap();
+    let spare = spare_folder(above.path()).unwrap();
+    assert_eq!(spare.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(spare_folder(above.path()).unwrap(), spare, "it is used again");
+
+    fs::set_permissions(&spare, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(spare_folder(above.path()).is_err(), "others could read it");
+    fs::remove_dir(&spare).unwrap();
+    let elsewhere = above.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &spare).unwrap();
+    assert!(spare_folder(above.path()).is_err(), "a link is not followed");
+    fs::remove_file(&spare).unwrap();
+    fs::write(&spare, "").unwrap();
+    assert!(spare_folder(above.path()).is_err(), "a file is no folder");
 }

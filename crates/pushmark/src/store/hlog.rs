@@ -22,8 +22,7 @@ pub struct Interval {
     pub start: Duration,
     /// Its length.
     pub length: Duration,
-    /// Values in µs: a compressed HdrHistogram V2, some hundred bytes where the histogram
-    /// itself is 200 KiB.
+    /// Values in µs: a compressed HdrHistogram V2, some hundred bytes instead of the histogram's 200 KiB.
     pub histogram: Vec<u8>,
 }
 
@@ -52,8 +51,8 @@ pub fn write(out: &mut dyn Write, started_unix_s: u64, intervals: &[Interval]) -
     Ok(())
 }
 
-/// One interval a metric and arm, over the arm's measure phase, from what a run holds. Arms
-/// follow each other in the log as their phases are known only from each arm's own start.
+/// Returns one interval for each metric and arm, over the arm's measure phase, from the figures of a run.
+/// Arms follow each other in the log as their phases are known only from each arm's own start.
 pub fn of_run(run: &Run) -> (u64, Vec<Interval>) {
     let mut arm_start = Duration::ZERO;
     let mut intervals = Vec::new();

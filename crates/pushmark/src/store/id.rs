@@ -6,7 +6,7 @@ use super::utc::Utc;
 
 /// Longest part taken from a scenario's name.
 const NAME_MAX: usize = 60;
-/// Letters and digits that are not taken for one another: no 0, o, 1, l, i.
+/// Letters and digits that are not confused with one another: no 0, o, 1, l, i.
 const ALPHABET: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
 
 /// `<UTC time>-<name>-<short id>`: `20261121T200412Z-fan-out-k3f9`.
@@ -14,7 +14,7 @@ pub fn run_id(at: Utc, name: &str) -> String {
     format!("{}-{}-{}", at.compact(), slug(name), short_id())
 }
 
-/// A name as part of a path: small letters, digits and single hyphens.
+/// A name as part of a path: lower-case letters, digits and single hyphens.
 pub fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for character in name.chars().flat_map(char::to_lowercase) {
@@ -31,8 +31,7 @@ pub fn slug(name: &str) -> String {
     if slug.is_empty() { "run".into() } else { slug.into() }
 }
 
-/// Four characters from the system's randomness: 923,521 of them, enough to keep two runs of
-/// one second apart.
+/// Four random characters from the system: 923,521 values, enough to distinguish two runs of one second.
 fn short_id() -> String {
     let mut bytes = [0u8; 4];
     let random = std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes));

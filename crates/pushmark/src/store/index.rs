@@ -1,7 +1,7 @@
 //! `results/index.sqlite`: runs, their arms and every metric as tables, and views for the questions
 //! of the studies, for `pushmark runs query`.
 //!
-//! Made from run folders alone. An index that is missing, older, or damaged is built again.
+//! Made only from run folders. A missing, older or damaged index is built again.
 
 mod answer;
 mod rows;
@@ -24,7 +24,7 @@ pub const FILE: &str = "index.sqlite";
 const VERSION: i32 = 2;
 
 /// The tables and views with what their columns mean: `runs schema` prints it, and `runs query` when it
-/// is asked for what is not there.
+/// cannot run a query.
 pub const SCHEMA: &str = include_str!("index/schema.sql");
 
 /// An open index.
@@ -34,7 +34,7 @@ pub struct Index {
     results: PathBuf,
 }
 
-/// What a rebuild found.
+/// The result of a rebuild.
 #[derive(Debug, Default)]
 pub struct Rebuilt {
     /// Runs indexed.
@@ -55,17 +55,17 @@ impl Index {
         Ok(Index { database, results: results.to_path_buf() })
     }
 
-    /// Adds a run that is kept in `folder`, or replaces what is known of it.
+    /// Adds the run in `folder`, or replaces its entry.
     pub fn insert(&mut self, run: &Run, folder: &Path) -> anyhow::Result<()> {
-        // Immediate: it waits for another writer before it begins, never half-way.
+        // Immediate: it waits for another writer before it begins, not in the middle.
         let transaction = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let relative = folder.strip_prefix(&self.results).unwrap_or(folder);
         rows::insert(&transaction, run, relative)?;
         Ok(transaction.commit()?)
     }
 
-    /// Takes in runs that were copied here, and forgets those whose folders are gone. Returns
-    /// the folders whose `run.json` cannot be used, and why.
+    /// Adds runs that were copied here, and removes those whose folders no longer exist. Returns the folders
+    /// whose `run.json` cannot be used, and why.
     pub fn follow(&mut self) -> anyhow::Result<Vec<(PathBuf, String)>> {
         let folders: HashSet<PathBuf> = folder::find_runs(&self.results).into_iter().collect();
         let known: Vec<(String, String)> = self
@@ -93,14 +93,14 @@ impl Index {
         Ok(unusable)
     }
 
-    /// Forgets a run; its folder is not touched.
+    /// Removes a run from the index. Its folder is not changed.
     pub fn remove(&self, id: &str) -> anyhow::Result<()> {
         self.database.execute("DELETE FROM runs WHERE id = ?1", params![id])?;
         Ok(())
     }
 
-    /// Folders of the runs whose id is `key`, begins or ends with it (`k3f9`), or whose
-    /// scenario has this name; newest last.
+    /// Folders of the runs whose id is `key` or begins or ends with `key` (`k3f9`), or whose scenario has
+    /// this name; newest last.
     pub fn find(&self, key: &str) -> anyhow::Result<Vec<(String, PathBuf)>> {
         let mut statement = self.database.prepare(
             "SELECT id, folder FROM runs WHERE id = ?1 OR name = ?1 OR folder = ?1 \
@@ -112,7 +112,7 @@ impl Index {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Runs one SELECT. The file is opened for reading only: a statement that would write fails.
+    /// Runs one SELECT. The file is opened read-only: a statement that writes fails.
     pub fn query(results: &Path, sql: &str) -> anyhow::Result<Answer> {
         Index::open(results)?.follow()?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -121,11 +121,11 @@ impl Index {
     }
 }
 
-/// Builds the index of a folder of results from its run folders: beside its place, then renamed.
+/// Builds the index of a folder of results from its run folders. Writes it beside its place, then renames it.
 pub fn rebuild(results: &Path) -> anyhow::Result<Rebuilt> {
     let path = results.join(FILE);
     let partial = results.join(format!(".{FILE}.{}.partial", std::process::id()));
-    std::fs::create_dir_all(results).with_context(|| format!("cannot make {}", results.display()))?;
+    std::fs::create_dir_all(results).with_context(|| format!("cannot create {}", results.display()))?;
     let _ = std::fs::remove_file(&partial);
     let built = build(&partial, results);
     if built.is_err() {
@@ -155,7 +155,7 @@ fn build(file: &Path, results: &Path) -> anyhow::Result<Rebuilt> {
     Ok(rebuilt)
 }
 
-/// The database, if it is there, whole, and of this version.
+/// The database, if it exists, is intact, and has this version.
 fn current(path: &Path) -> Option<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags).ok()?;

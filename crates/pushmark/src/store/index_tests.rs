@@ -90,7 +90,7 @@ fn a_query_only_reads_and_a_wrong_one_shows_the_tables() {
     let results = tempfile::tempdir().unwrap();
     keep(results.path(), ID);
     let error = |sql| format!("{:#}", Index::query(results.path(), sql).unwrap_err());
-    assert!(error("DELETE FROM runs").contains("only read"));
+    assert!(error("DELETE FROM runs").contains("read-only"));
     assert!(error("SELECT p98 FROM arms").contains("CREATE TABLE arms"));
     assert!(error("SELECT p98 FROM arms").contains("no such column"));
 }

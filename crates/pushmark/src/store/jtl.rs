@@ -1,7 +1,7 @@
-//! Runs as JMeter's result file (JTL, CSV form), so that tools which read it read ours: a sample is a
-//! delivery, its elapsed time the latency in whole ms (all that the format holds), its time the
-//! second in which it was received; whole seconds, so that the first may hold some of the warm-up.
-//! What was never received is a failed sample.
+//! Runs as JMeter's result file (JTL, CSV form), for tools that read that format. A sample is a delivery, its
+//! elapsed time the latency in whole ms (the resolution of the format), its time the second in which it was
+//! received. Seconds are whole, so the first may hold some of the warm-up. A delivery that was never received
+//! is a failed sample.
 
 use std::fs;
 use std::io::Write;
@@ -33,22 +33,22 @@ const HEAD: [&str; 15] = [
     "Connect",
 ];
 
-/// What was written.
+/// The counts of written samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Rows.
     pub samples: u64,
-    /// Deliveries, those never received among them.
+    /// Deliveries, including those never received.
     pub deliveries: u64,
-    /// Each row stands for so many.
+    /// Deliveries that each row represents.
     pub stands_for: u64,
 }
 
-/// Writes the measure phases of runs. Where there are more than `at_most` deliveries, every k-th of
-/// each second is kept in the order of their latency, so that the distributions stay.
+/// Writes the measure phases of runs. If there are more than `at_most` deliveries, keeps every k-th of each
+/// second in the order of latency, so that the distributions stay the same.
 ///
 /// # Errors
-/// A run without its `latency.hlog`, or one that cannot be read.
+/// Fails if a run has no `latency.hlog`, or if it cannot be read.
 pub fn write(out: &mut dyn Write, folders: &[PathBuf], at_most: u64) -> anyhow::Result<Written> {
     let mut arms = Vec::new();
     for folder in folders {
@@ -71,11 +71,11 @@ pub fn write(out: &mut dyn Write, folders: &[PathBuf], at_most: u64) -> anyhow::
 struct Samples {
     label: String,
     clients: u64,
-    /// Bytes read a delivery.
+    /// Bytes read for each delivery.
     bytes: u64,
     /// Unix ms of each second, and its latencies in µs.
     seconds: Vec<(u64, Histogram<u64>)>,
-    /// Never received, by the word for it.
+    /// Deliveries that were never received, by fate.
     failed: Vec<(&'static str, u64)>,
     /// Unix ms of the end of the last second.
     end_ms: u64,
@@ -84,7 +84,7 @@ struct Samples {
 fn arms_of(run: &Run, windows: &[Window], folder: &Path) -> anyhow::Result<Vec<Samples>> {
     let path = folder.join("latency.hlog");
     let bytes = fs::read(&path).with_context(|| {
-        format!("{}: a curated run keeps no latencies by second; export it as csv", path.display())
+        format!("{}: a curated run has no latencies by second; export it as csv", path.display())
     })?;
     let started_ms = Utc::unix_s_of_rfc3339(&run.started_at).unwrap_or(0) * 1_000;
     let of = |arm: &Arm| {
@@ -113,8 +113,8 @@ fn arms_of(run: &Run, windows: &[Window], folder: &Path) -> anyhow::Result<Vec<S
     run.arms.iter().map(of).collect()
 }
 
-/// The histograms of an arm's seconds, those that touch its measure phase or the drain after it. The
-/// log has one for each second in which something was received, as `windows.csv` has a median then.
+/// The histograms of an arm's seconds that overlap its measure phase or the drain after it. The log has one
+/// for each second with a received message; `windows.csv` has a median for the same seconds.
 fn seconds_of(
     arm: &Arm,
     windows: &[Window],
@@ -153,7 +153,7 @@ impl Samples {
         received + self.failed.iter().map(|f| f.1).sum::<u64>()
     }
 
-    /// Each `every`-th delivery of each second and of each kind of loss.
+    /// Writes each `every`-th delivery of each second and of each kind of loss.
     fn write(&self, csv: &mut csv::Writer<&mut dyn Write>, every: u64) -> anyhow::Result<u64> {
         let mut samples = 0;
         for (start_ms, histogram) in &self.seconds {

@@ -1,8 +1,8 @@
-//! Runs on disk: a folder a run, and an index that can be rebuilt from the folders at any time.
+//! Runs on disk: a folder for each run, and an index that can be rebuilt from the folders at any time.
 //!
-//! `results/<UTC time>-<name>-<short id>/` holds `run.json`, `windows.csv`, `latency.hlog`,
-//! `report.html` and `scenario.toml`; `results/index.sqlite` holds one row a run, arm and
-//! threshold. The folders are the truth; the index is only quick.
+//! `results/<UTC time>-<name>-<short id>/` holds `run.json`, `windows.csv`, `latency.hlog`, `report.html` and
+//! `scenario.toml`; `results/index.sqlite` holds one row for each run, arm and threshold. The folders are
+//! authoritative; the index only makes queries fast.
 
 mod document;
 mod draft;
@@ -11,6 +11,8 @@ pub mod hlog;
 mod id;
 pub mod index;
 pub mod jtl;
+mod kept_file;
+mod last;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod utc;
@@ -21,7 +23,10 @@ pub use draft::Draft;
 pub use folder::{Kept, Saved, find_runs, load, parse, places, save};
 pub use id::{run_id, slug};
 pub use index::Index;
+pub use kept_file::KeptFile;
+pub use last::last_selftest;
+pub(crate) use last::{keep_calibration, keep_selftest, last_calibration};
 pub use utc::Utc;
 
-/// Where runs are kept unless `-o` says otherwise.
+/// The folder of runs without `-o`.
 pub const RESULTS: &str = "results";

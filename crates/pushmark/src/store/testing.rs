@@ -39,6 +39,7 @@ pub(crate) fn run(id: &str) -> Run {
         published: Some(Published::default()),
         server: Some(Server { cpu_us: 40_000, ..Server::default() }),
         generator: Generator::default(),
+        foreign: None,
         softirq_us: Some(9_000),
         kernel_memory_bytes: None,
         wire: Wire::default(),
@@ -77,5 +78,6 @@ pub(crate) fn run(id: &str) -> Run {
         selftest: None,
         calibration: None,
         case: None,
+        sitting: None,
     }
 }

@@ -22,11 +22,11 @@ pub struct Utc {
 impl Utc {
     /// Now, by the wall clock.
     pub fn now() -> Utc {
-        // A clock before 1970 is a machine without a clock: 1970 says so.
+        // A clock before 1970 means a machine without a clock: the result is 1970.
         Utc::of_unix_s(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
     }
 
-    /// From seconds since 1970.
+    /// Converts seconds since 1970.
     pub fn of_unix_s(unix_s: u64) -> Utc {
         let (days, of_day_s) = ((unix_s / 86_400) as i64, (unix_s % 86_400) as u32);
         let (year, month, day) = civil_from_days(days);

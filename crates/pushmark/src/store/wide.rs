@@ -1,4 +1,4 @@
-//! Runs as one table: a row an arm, a column an axis and a metric. What was not measured is empty.
+//! Runs as one table: a row an arm, a column an axis and a metric. Values that were not measured are empty.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -6,8 +6,8 @@ use std::io::Write;
 use pushmark_model::metrics;
 use pushmark_model::run::Run;
 
-/// Writes the table with a header. Metrics are those of `METRICS.md` in their units; one that no run
-/// has, has no column. Axes come first, as `axis.NAME`.
+/// Writes the table with a header. Metrics are those of `METRICS.md` in their units; a metric that no run has
+/// gets no column. Axes come first, as `axis.NAME`.
 pub fn write(out: &mut dyn Write, runs: &[Run]) -> anyhow::Result<()> {
     let arms = || runs.iter().flat_map(|run| run.arms.iter().map(move |arm| (run, arm)));
     let axes: BTreeSet<&str> = runs

@@ -1,6 +1,5 @@
-//! A suite's folder: what is done is told by the runs that lie in it, and by nothing else. Runs
-//! are renamed into it when they are whole, so a process that was killed leaves at most one
-//! hidden draft; the folder is locked while a process runs the suite.
+//! A suite's folder. Only the runs in it record what is done. A complete run is moved into it by a rename,
+//! so a killed process leaves at most one hidden draft. The folder is locked while a process runs the suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -10,43 +9,42 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use pushmark_model::run::{Run, VerdictState};
 use pushmark_model::suite::{SCHEMA, Suite};
+use pushmark_report::RunFiles;
 
 use super::order::Turn;
 use crate::exit::{Ending, Exit};
-use crate::report::RunFiles;
 use crate::store::{self, Draft};
 
 /// The suite as it was expanded.
 const JSON: &str = "suite.json";
-/// The suite as given.
+/// The suite as the user wrote it.
 const TOML: &str = "suite.toml";
 
-/// A folder that this process alone writes to.
+/// A folder that only this process writes to.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// Where it is.
+    /// Its path.
     pub(super) path: PathBuf,
-    /// Whole runs, by case and start. Their figures stay on the disk: a suite that goes on must
-    /// not take ever more of the memory that is measured.
-    pub(super) done: BTreeMap<Turn, Whole>,
-    /// Runs that were interrupted: kept until they are measured again.
+    /// Complete runs, by case and start. Their figures stay on disk, so that a long suite does not use more
+    /// and more of the memory that it measures.
+    pub(super) done: BTreeMap<Turn, CompleteRun>,
+    /// Interrupted runs, kept until they are measured again.
     interrupted: BTreeMap<Turn, Vec<PathBuf>>,
-    // The lock ends with it.
+    // Closing this file releases the lock.
     _lock: File,
 }
 
-/// A whole run.
+/// A complete run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Whole {
+pub(super) struct CompleteRun {
     path: PathBuf,
-    /// Whether its figures can be believed.
+    /// Whether its figures can be trusted.
     pub(super) state: VerdictState,
 }
 
 impl Folder {
-    /// Begins a suite: the folder appears with what will be run, or not at all.
+    /// Begins a suite. Creates the folder with the list of cases, or no folder at all.
     pub(super) fn begin(place: &Path, suite: &Suite) -> anyhow::Result<Folder> {
-        clean_beside(place);
         let draft = Draft::new(place)?;
         draft.write(JSON, |out| {
             serde_json::to_writer_pretty(&mut *out, suite)?;
@@ -58,16 +56,14 @@ impl Folder {
         Ok(Folder { path, done: BTreeMap::new(), interrupted: BTreeMap::new(), _lock: lock })
     }
 
-    /// Goes on with the suite of a folder, which must be this one. Gives besides what could not
-    /// be read and is measured again.
+    /// Continues the suite of a folder, which must be this suite. Also returns the runs that cannot be read
+    /// and are measured again.
     pub(super) fn resume(place: &Path, suite: &mut Suite) -> anyhow::Result<(Folder, Vec<String>)> {
         let lock = lock(place)?;
         let kept = read(place)?;
         if let Some(differs) = differs(&kept, suite) {
-            let text = format!(
-                "{} holds another suite, which cannot be resumed as this one\n{differs}",
-                place.display()
-            );
+            let text =
+                format!("{} contains a different suite, so it cannot be resumed\n{differs}", place.display());
             return Err(Ending::error(Exit::Usage, text));
         }
         suite.repeat = suite.repeat.max(kept.repeat);
@@ -86,7 +82,7 @@ impl Folder {
             }
         }
         for turn in folder.done.keys() {
-            // Measured elsewhere, on a machine that could.
+            // Measured on another machine that could hold it.
             suite.cases[turn.case].refused = None;
         }
         if kept != *suite {
@@ -103,33 +99,34 @@ impl Folder {
         if is_interrupted(run) {
             self.interrupted.entry(turn).or_default().push(path);
         } else {
-            self.done.insert(turn, Whole { path, state: run.verdict.state });
+            self.done.insert(turn, CompleteRun { path, state: run.verdict.state });
         }
     }
 
-    /// Takes note of a run that was just kept here; what was interrupted before gives way.
+    /// Records a run that was just kept here. It replaces an interrupted one.
     pub(super) fn kept(&mut self, suite: &Suite, turn: Turn, run: &Run) {
         let before = self.interrupted.remove(&turn).unwrap_or_default();
         self.take_in(suite, run, self.path.join(&run.id));
         for old in before {
-            // What cannot be removed is removed the next time: it is known by its reason.
+            // A run that cannot be removed now is removed the next time.
             let _ = fs::remove_dir_all(old);
         }
     }
 
-    /// Writes `suite.json` anew.
+    /// Writes `suite.json` again.
     pub(super) fn write_suite(&self, suite: &Suite) -> anyhow::Result<()> {
         self.write(JSON, (serde_json::to_string_pretty(suite)? + "\n").as_bytes())
     }
 
-    /// Writes a file beside its place, then renames it.
+    /// Writes a temporary file in the same folder, then renames it.
     pub(super) fn write(&self, name: &str, content: &[u8]) -> anyhow::Result<()> {
         let partial = self.path.join(format!(".{name}.{}.partial", std::process::id()));
         let write = || -> std::io::Result<()> {
             let mut file = File::create(&partial)?;
             file.write_all(content)?;
             file.sync_all()?;
-            fs::rename(&partial, self.path.join(name))
+            fs::rename(&partial, self.path.join(name))?;
+            File::open(&self.path)?.sync_all()
         };
         let written = write();
         if written.is_err() {
@@ -138,8 +135,8 @@ impl Folder {
         written.with_context(|| format!("cannot write {name} in {}", self.path.display()))
     }
 
-    /// Everything that a report shows, read from the disk, in the order of the cases: whole runs,
-    /// and interrupted ones where there is no whole one.
+    /// Reads everything that a report shows, in the order of the cases: complete runs, and interrupted ones
+    /// if there is no complete one.
     pub(super) fn files(&self) -> Vec<RunFiles> {
         let whole = self.done.iter().map(|(turn, whole)| (*turn, &whole.path));
         let halves = self.interrupted.iter().filter(|(turn, _)| !self.done.contains_key(turn));
@@ -151,27 +148,27 @@ impl Folder {
     }
 }
 
-/// A run that was stopped: by its reason, or because arms of its plan are not there.
+/// Returns whether a run was stopped: it has the reason, or arms of its plan are missing.
 pub(super) fn is_interrupted(run: &Run) -> bool {
     let planned = run.plan.get("arms").and_then(|arms| arms.as_array()).map_or(0, Vec::len);
     run.verdict.reasons.iter().any(|reason| reason.code == "interrupted") || run.arms.len() < planned
 }
 
-/// The suite of a folder.
+/// Reads the suite of a folder.
 pub(super) fn read(place: &Path) -> anyhow::Result<Suite> {
     let path = place.join(JSON);
     let wrong = |why: String| Ending::error(Exit::Usage, format!("{}: {why}", path.display()));
     let text = fs::read_to_string(&path)
-        .map_err(|error| wrong(format!("no suite was begun in this folder: {error}")))?;
+        .map_err(|error| wrong(format!("this folder contains no suite: {error}")))?;
     let suite: Suite =
-        serde_json::from_str(&text).map_err(|error| wrong(format!("it is no suite: {error}")))?;
+        serde_json::from_str(&text).map_err(|error| wrong(format!("it is not a valid suite: {error}")))?;
     if suite.schema != SCHEMA {
         return Err(wrong(format!("its schema is {:?}; this pushmark reads {SCHEMA}", suite.schema)));
     }
     Ok(suite)
 }
 
-/// In what a kept suite differs from the one that is asked for; absent where it does not.
+/// Returns how a kept suite differs from the requested one, or `None` if it does not.
 fn differs(kept: &Suite, asked: &Suite) -> Option<String> {
     let mut lines = Vec::new();
     if kept.name != asked.name {
@@ -195,21 +192,21 @@ fn differs(kept: &Suite, asked: &Suite) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// One process a folder: two would measure each other, and each case twice.
+/// Locks the folder. Two processes would disturb each other and measure each case twice.
 fn lock(place: &Path) -> anyhow::Result<File> {
-    let folder = File::open(place).with_context(|| format!("{} cannot be opened", place.display()))?;
+    let folder = File::open(place).with_context(|| format!("cannot open {}", place.display()))?;
     match folder.try_lock() {
         Ok(()) => Ok(folder),
         Err(TryLockError::WouldBlock) => {
             let text = format!("{}: another pushmark is running this suite", place.display());
             Err(Ending::error(Exit::Usage, text))
         }
-        // A file system without locks: nobody can be kept out.
+        // On a file system without locks, other processes cannot be excluded.
         Err(TryLockError::Error(_)) => Ok(folder),
     }
 }
 
-/// Removes the drafts of processes that were killed. The lock is ours: nobody else writes here.
+/// Removes the drafts of killed processes. This process holds the lock, so no other one writes here.
 fn clean(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -217,22 +214,6 @@ fn clean(place: &Path) {
         if name.starts_with('.') && name.ends_with(".partial") {
             let path = entry.path();
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        }
-    }
-}
-
-/// Removes drafts of this very folder whose processes are gone: killed before it was there.
-fn clean_beside(place: &Path) {
-    let Some(name) = place.file_name().map(|name| format!(".{}.", name.to_string_lossy())) else { return };
-    let parent = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let draft = entry.file_name().to_string_lossy().into_owned();
-        let pid = draft.strip_prefix(&name).and_then(|rest| rest.strip_suffix(".partial"));
-        let gone = pid
-            .and_then(|pid| pid.parse::<i32>().ok())
-            .is_some_and(|pid| procfs::process::Process::new(pid).is_err());
-        if gone {
-            let _ = fs::remove_dir_all(entry.path());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a folder tells of a suite.
+//! The state of a suite, read from its folder.
 
 use super::*;
 use crate::store::testing;
@@ -27,6 +27,7 @@ fn keep(place: &Path, case: &str, repeat: u32, interrupted: bool) {
             code: "interrupted".into(),
             state: VerdictState::Incomplete,
             arm: None,
+            concerns: Vec::new(),
             seen: String::new(),
             why: String::new(),
             try_: String::new(),
@@ -99,7 +100,7 @@ fn one_process_a_folder_and_no_other_folder() {
     Folder::resume(&place, &mut suite(&["a"])).unwrap();
     let error = Folder::resume(parent.path(), &mut suite(&["a"])).unwrap_err();
     assert_eq!(Ending::exit_of(&error), Exit::Usage);
-    assert!(error.to_string().contains("no suite was begun"), "{error}");
+    assert!(error.to_string().contains("contains no suite"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Names with wildcards: `*` for anything, `?` for one character.
+//! Names with wildcards: `*` matches any text, `?` one character.
 
 /// A pattern.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl<'g> Glob<'g> {
     }
 }
 
-/// Steps back to the last `*` alone: what an earlier one took need never be changed.
+/// Backtracks only to the last `*`: the match of an earlier one never needs to change.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut last_star = None;

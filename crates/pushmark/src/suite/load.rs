@@ -1,5 +1,5 @@
-//! A suite file and everything it names: every case's scenario is read, scaled and planned before
-//! anything is started, so that a mistake in the last case does not cost a night.
+//! Loads a suite file. Reads, scales and plans the scenario of every case before anything is started, so
+//! that a mistake in the last case is found at once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use pushmark_model::scenario::{Override, ScenarioError};
 use pushmark_model::suite::{Case, Cell, Cooldown, Order, SCHEMA, Scale, Suite, SuiteFile};
 
+use crate::file_errors::{FileErrors, read_text};
 use crate::preflight::Machine;
-use crate::scenario_file::{self, Asked, Report};
+use crate::scenario_file::{self, Asked};
 use crate::server::registry::Registry;
 use crate::session;
 use crate::store::RESULTS;
@@ -16,7 +17,7 @@ use crate::store::RESULTS;
 /// The suite of `pushmark suite` without arguments.
 const QUICK: &str = include_str!("../../../../suites/quick.toml");
 
-/// Where a suite comes from.
+/// The source of a suite.
 #[derive(Clone, Copy, Debug)]
 pub enum AskedSuite<'a> {
     /// The one embedded in the program.
@@ -25,44 +26,48 @@ pub enum AskedSuite<'a> {
     File(&'a Path),
 }
 
-/// What the command line asks of a suite.
+/// The settings of a suite on the command line.
 #[derive(Clone, Debug)]
-pub struct Wishes {
-    /// Keys at its top, set anew.
+pub struct SuiteSettings {
+    /// Overrides of its top-level keys.
     pub overrides: Vec<Override>,
-    /// How much of it.
+    /// The scale at which it runs.
     pub scale: Scale,
 }
 
-/// A suite, every case read, scaled and planned.
+/// A suite with every case read, scaled and planned.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What `suite.json` will hold.
+    /// The content of `suite.json`.
     pub suite: Suite,
     /// The scenario of each case, in their order.
     pub scenarios: Vec<scenario_file::Loaded>,
-    /// In which order they are run.
+    /// The order in which they run.
     pub order: Order,
-    /// Waiting between two of them.
+    /// The wait between two cases.
     pub cooldown: Cooldown,
-    /// What the machine can hold, as it was when the suite was read.
+    /// The resources of the machine when the suite was read.
     pub machine: Machine,
 }
 
 /// Reads a suite and all its cases. Starts nothing.
 ///
 /// # Errors
-/// All that the files alone show to be wrong (exit code 2).
-pub fn load(asked: AskedSuite<'_>, wishes: &Wishes, registry: &Registry) -> Result<Loaded, Report> {
+/// Reports all mistakes in the files (exit code 2).
+pub fn load(
+    asked: AskedSuite<'_>,
+    wishes: &SuiteSettings,
+    registry: &Registry,
+) -> Result<Loaded, FileErrors> {
     let (text, file, folder, stem) = match asked {
         AskedSuite::Quick => (QUICK.to_owned(), "quick.toml (built in)".to_owned(), PathBuf::new(), "quick"),
         AskedSuite::File(path) => {
             let folder = path.parent().map(Path::to_owned).unwrap_or_default();
             let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("suite");
-            (scenario_file::read_text(path)?, path.display().to_string(), folder, stem)
+            (read_text(path)?, path.display().to_string(), folder, stem)
         }
     };
-    let report = |errors| Report::new(&file, &text, errors);
+    let report = |errors| FileErrors::new(&file, &text, errors);
     let mut read = SuiteFile::parse(&text, &wishes.overrides).map_err(report)?;
     if read.name.is_empty() {
         stem.clone_into(&mut read.name);
@@ -82,7 +87,7 @@ pub fn load(asked: AskedSuite<'_>, wishes: &Wishes, registry: &Registry) -> Resu
     let mut cases = Vec::new();
     for (cell, loaded) in read.cells.iter().zip(&scenarios) {
         let refused = session::shortage(loaded, registry, &machine);
-        // What the target cannot give has been found when the scenario was read.
+        // Features that the target lacks were found when the scenario was read.
         cases.push(case(cell, loaded, refused.unwrap_or_else(|error| Some(format!("{error:#}")))));
     }
     let shown = scenarios.iter().fold(text, |text, loaded| loaded.scenario.secrets().redact(&text));
@@ -103,14 +108,14 @@ pub fn load(asked: AskedSuite<'_>, wishes: &Wishes, registry: &Registry) -> Resu
     Ok(Loaded { suite, scenarios, order: read.order, cooldown: read.cooldown, machine })
 }
 
-/// The scenario of a cell: read as written, to see what it plans; then as scaled.
+/// The scenario of a cell: read as written, to get its plan; then as scaled.
 fn scenario_of(
     suite: &SuiteFile,
     cell: &Cell,
     folder: &Path,
     scale: Scale,
     registry: &Registry,
-) -> Result<scenario_file::Loaded, Report> {
+) -> Result<scenario_file::Loaded, FileErrors> {
     let read = |text: &str| scenario_file::load(&Asked::Text { text, file: &cell.id, folder }, &[], registry);
     let written = read(&suite.scenario_text(cell, &[]))?;
     let changes = scale.changes(&written.scenario, &written.plan(0)?);
@@ -130,7 +135,7 @@ fn case(cell: &Cell, loaded: &scenario_file::Loaded, refused: Option<String>) ->
     }
 }
 
-/// What is wrong with cases: each mistake once, and in how many of them.
+/// The errors of cases: each once, with the number of affected cases.
 #[derive(Default)]
 struct Faults(BTreeMap<(String, String), (ScenarioError, String, usize)>);
 

@@ -1,5 +1,5 @@
-//! Suites: a matrix of scenarios, run unattended. Reading one and what this machine can hold of
-//! it; the order of its cases; a folder whose runs alone say what is done; and the loop.
+//! Suites: a matrix of scenarios. The modules read a suite, check what this machine can hold, order its
+//! cases, keep its folder, and run the loop.
 
 mod folder;
 mod glob;
@@ -7,11 +7,9 @@ mod load;
 mod order;
 mod plan_text;
 mod run;
-mod words;
 
 pub use glob::Glob;
-pub use load::{AskedSuite, Loaded, Wishes, load};
+pub use load::{AskedSuite, Loaded, SuiteSettings, load};
 pub use order::{Turn, turns};
 pub use plan_text::plan_text;
 pub use run::{Asked, Done, run};
-pub use words::about;

@@ -1,5 +1,5 @@
-//! In which order starts are run: drawn, so that a machine that drifts favours no case, and from
-//! the seed, so that a resumed suite goes on in the order it had.
+//! The order of starts. It is random, so that drift of the machine favours no case, and drawn from the
+//! seed, so that a resumed suite keeps its order.
 
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::suite::Order;
@@ -7,9 +7,9 @@ use pushmark_model::suite::Order;
 /// One start of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Turn {
-    /// Which case.
+    /// The index of the case.
     pub case: usize,
-    /// Which of its starts, from 1.
+    /// The number of its start, from 1.
     pub repeat: u32,
 }
 

@@ -1,15 +1,15 @@
-//! `--dry-run`: every case with the time it will take, what this machine has, and what it refuses.
+//! `--dry-run`: lists every case with its time, the resources of this machine, and the refused cases.
 
 use std::fmt::Write as _;
 
 use super::Loaded;
-use super::words::{about, length};
 use crate::preflight::Machine;
-use crate::progress::grouped;
 use crate::progress::screen::Screen;
+use pushmark_chart::durations::{about, length};
+use pushmark_chart::numbers::TERMINAL;
 
-/// Start-up of a server and the cool-down before it, s, for an estimate before anything was
-/// started. What it takes here is learned from the first cases.
+/// Start-up of a server and the cool-down before it, s, for an estimate before the first start. The first
+/// cases then show the actual time.
 pub(super) const START_S: f64 = 5.0;
 
 /// The plan of a suite, for a person. `chosen` says which cases are asked for.
@@ -30,14 +30,14 @@ pub fn plan_text(loaded: &Loaded, chosen: &[bool], screen: &Screen) -> String {
         out,
         "pushmark suite · {} · {} cases · {starts}{scale}\n",
         suite.name,
-        grouped(suite.cases.len() as u64)
+        TERMINAL.count(suite.cases.len() as u64)
     );
     let rows: Vec<_> =
         suite.cases.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(case, _)| case).collect();
     let widest = rows.iter().map(|case| case.id.chars().count()).max().unwrap_or(0).max(4);
-    let _ = writeln!(out, "  {:widest$}  {:>9}  a start", "case", "clients");
+    let _ = writeln!(out, "  {:widest$}  {:>9}  per start", "case", "clients");
     for case in &rows {
-        let clients = grouped(case.clients);
+        let clients = TERMINAL.count(case.clients);
         match &case.refused {
             None => {
                 let _ = writeln!(out, "  {:widest$}  {clients:>9}  {}", case.id, length(case.planned_s));
@@ -56,12 +56,12 @@ pub fn plan_text(loaded: &Loaded, chosen: &[bool], screen: &Screen) -> String {
         let _ = write!(out, ", {} refused here", rows.len() - run.len());
     }
     if rows.len() < suite.cases.len() {
-        let _ = write!(out, ", {} not asked for", suite.cases.len() - rows.len());
+        let _ = write!(out, ", {} not selected", suite.cases.len() - rows.len());
     }
     let _ = writeln!(out, ": {}", about(planned_s + starts * START_S));
     let _ = writeln!(
         out,
-        "  by plan {}, and {START_S} s a start for start-up and cool-down (at most {})",
+        "  planned {}, plus {START_S} s per start for start-up and cool-down (at most {})",
         length(planned_s),
         loaded.cooldown.max
     );
@@ -70,16 +70,16 @@ pub fn plan_text(loaded: &Loaded, chosen: &[bool], screen: &Screen) -> String {
 }
 
 fn counted(n: u64, word: &str) -> String {
-    format!("{} {word}{}", grouped(n), if n == 1 { "" } else { "s" })
+    format!("{} {word}{}", TERMINAL.count(n), if n == 1 { "" } else { "s" })
 }
 
-/// What limits a crowd here.
+/// The limits of a crowd on this machine.
 fn has(machine: &Machine) -> String {
     let memory = machine.memory_bytes as f64 / f64::from(1u32 << 30);
     format!(
-        "{}, {memory:.1} GiB of memory to be had, {} open files a process, ports {}–{}",
+        "{}, {memory:.1} GiB of memory available, {} open files per process, ports {}–{}",
         counted(u64::from(machine.cpus), "CPU"),
-        grouped(machine.open_files.1),
+        TERMINAL.count(machine.open_files.1),
         machine.ports.0,
         machine.ports.1
     )

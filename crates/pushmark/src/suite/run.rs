@@ -1,5 +1,5 @@
-//! The loop: every start of every case in its drawn order, each against a fresh server on a quiet
-//! host, each kept at once. What cannot be measured is kept as well, with its reason.
+//! The loop of a suite: makes every start of every case in the drawn order, each against a fresh server on
+//! a quiet host, and keeps each run at once. A case that cannot be measured is kept with its reason.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,54 +9,54 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
 use pushmark_net::Clock;
+use pushmark_report::{self as report, RunFiles};
 
 use super::Loaded;
 use super::folder::{Folder, is_interrupted};
 use super::order::{Turn, turns};
 use super::plan_text::START_S;
 use crate::exit::{Ending, Exit};
+use crate::output::can_keep;
 use crate::progress::{Head, Progress};
 use crate::quiet;
-use crate::report::{self, RunFiles};
 use crate::run::{Assembled, Signals, Start};
 use crate::server::registry::Registry;
 use crate::session::{Asking, Cpus, Session, exit_of, keep_run, prepare};
 use crate::store::{RESULTS, Utc, run_id};
 
-/// Drawing the page may take this share of the time between two drawings.
+/// Share of the time between two renderings of the page that a rendering may take.
 const PAGE_SHARE: f64 = 0.05;
 
-/// What `run` is asked beside the suite.
+/// The options of `run` in addition to the suite.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The suite's folder; absent: a new one under the results.
     pub output: Option<&'a Path>,
-    /// Whether to go on with what is in it.
+    /// Whether to continue with the runs in it.
     pub resume: bool,
     /// Server and generator share all CPUs.
     pub no_pin: bool,
     /// No progress.
     pub quiet: bool,
-    /// Which cases are asked for.
+    /// The requested cases.
     pub chosen: &'a [bool],
 }
 
-/// What there is after the loop.
+/// The result of the loop.
 #[derive(Debug)]
 pub struct Done {
-    /// Where everything lies.
+    /// The suite's folder.
     pub folder: PathBuf,
-    /// Its whole runs, those of earlier sittings too.
+    /// Its complete runs, including those of earlier sittings.
     pub files: Vec<RunFiles>,
     /// How the process ends.
     pub exit: Exit,
 }
 
-/// Runs what is not there yet.
+/// Runs the missing turns.
 ///
 /// # Errors
-/// What ends a suite before anything was measured: a folder that cannot be used, or nothing that
-/// this machine can hold.
+/// Fails before anything is measured if the folder cannot be used, or if this machine can hold no case.
 pub fn run(
     loaded: &mut Loaded,
     asked: &Asked<'_>,
@@ -68,13 +68,16 @@ pub fn run(
     if folder.done.is_empty() {
         say(&format!("{}: {}", loaded.suite.name, folder.path.display()));
     } else {
-        say(&format!("{} of the suite's runs are there; {} to go", folder.done.len(), todo.len()));
+        say(&format!("{} runs of the suite are done; {} remain", folder.done.len(), todo.len()));
     }
     let servers = Servers::prepare(loaded, registry, &todo, say);
     let started = todo.iter().any(|turn| {
         let scenario = &loaded.scenarios[turn.case];
         scenario.server.is_some() || scenario.scenario.target.process.is_some()
     });
+    if let Some(text) = (!asked.quiet).then(quiet::before_a_run).flatten() {
+        say(&text);
+    }
     let cpus = Cpus::share_out(started, asked.no_pin)?;
     let signals = Signals::listen()?;
     let session = Session { registry, cpus: &cpus, signals: &signals };
@@ -106,24 +109,26 @@ fn open(loaded: &mut Loaded, asked: &Asked<'_>, say: &mut dyn FnMut(&str)) -> an
     let is_there = place.symlink_metadata().is_ok();
     if is_there && !asked.resume {
         let text = format!(
-            "{} exists already; -o names a folder that pushmark makes (to go on with the suite in it: --resume)",
+            "-o {}: this folder already exists; name a new folder, or continue in it with --resume",
             place.display()
         );
         return Err(Ending::error(Exit::Usage, text));
     }
     if !is_there {
+        can_keep(&place)?;
         return Folder::begin(&place, &loaded.suite);
     }
+    can_keep(&place.join(format!("tried-{}", std::process::id())))?;
     let wanted = loaded.suite.repeat;
     let (folder, unusable) = Folder::resume(&place, &mut loaded.suite)?;
     unusable.iter().for_each(|text| say(text));
     if loaded.suite.repeat > wanted {
-        say(&format!("each case keeps the {} starts it was begun with, not {wanted}", loaded.suite.repeat));
+        say(&format!("each case keeps its {} starts, not {wanted}", loaded.suite.repeat));
     }
     Ok(folder)
 }
 
-/// What is asked for, can be held, and is not there, in its order.
+/// The requested turns that this machine can hold and that are not done, in order.
 fn todo(loaded: &Loaded, asked: &Asked<'_>, folder: &Folder) -> anyhow::Result<Vec<Turn>> {
     let suite = &loaded.suite;
     let wanted = |turn: &Turn| asked.chosen[turn.case] && !folder.done.contains_key(turn);
@@ -135,15 +140,15 @@ fn todo(loaded: &Loaded, asked: &Asked<'_>, folder: &Folder) -> anyhow::Result<V
         (Some(first), true) => {
             let case = &suite.cases[first.case];
             let why = case.refused.as_deref().unwrap_or_default();
-            let text = format!("this machine refuses every case that was asked for\n  {}: {why}", case.id);
+            let text = format!("this machine refuses every selected case\n  {}: {why}", case.id);
             Err(Ending::error(Exit::Refused, text))
         }
         _ => Ok(todo),
     }
 }
 
-/// What is known of each server with its flags: built and asked for its version before anything
-/// is measured. One that cannot be built fails its cases and no others.
+/// The servers with their flags: each is built and asked for its version before anything is measured. A
+/// server that cannot be built fails only its own cases.
 struct Servers(BTreeMap<(String, String), Result<ServerRef, String>>);
 
 impl Servers {
@@ -167,7 +172,7 @@ impl Servers {
         (target.server.clone().unwrap_or_default(), format!("{:?}", target.flags))
     }
 
-    /// The server of a case; absent for a target of the user's own.
+    /// The server of a case; absent for the user's own target.
     fn of(&self, scenario: &crate::scenario_file::Loaded) -> anyhow::Result<Option<ServerRef>> {
         match self.0.get(&Servers::key(scenario)) {
             None => Ok(None),
@@ -177,14 +182,14 @@ impl Servers {
     }
 }
 
-/// A suite on its way.
+/// A running suite.
 struct Going<'g> {
     loaded: &'g Loaded,
     session: &'g Session<'g>,
     servers: &'g Servers,
     progress: Progress,
     folder: &'g mut Folder,
-    // What starts took beyond their plans, s.
+    // The time that starts took beyond their plans, s.
     overheads: Vec<f64>,
     drawn: Instant,
     drawing: Duration,
@@ -200,6 +205,10 @@ impl Going<'_> {
             }
             let began = Instant::now();
             let (mut assembled, failed) = self.start(turn)?;
+            if failed && self.session.signals.stopped().is_some() {
+                // Stopped while its server started: there is no result.
+                break;
+            }
             if let Some(busy) = quiet.busy {
                 let settings = &mut assembled.run.environment.settings;
                 settings.insert("cooldown_s".to_owned(), format!("{:.1}", quiet.waited.as_secs_f64()));
@@ -214,7 +223,7 @@ impl Going<'_> {
                 self.overheads.push((took_s - self.loaded.suite.cases[turn.case].planned_s).max(0.0));
             }
             if !self.keep(turn, assembled) {
-                // Printed or lost: nobody may take this for a kept run, nor go on losing more.
+                // The run was not kept: the exit code must not report success, and the suite must stop.
                 return Ok(Exit::Internal);
             }
             self.draw_page_if_cheap();
@@ -244,7 +253,7 @@ impl Going<'_> {
         quiet
     }
 
-    /// One start, whatever becomes of it; and whether it failed.
+    /// Makes one start. Returns its run and whether it failed.
     fn start(&mut self, turn: Turn) -> anyhow::Result<(Assembled, bool)> {
         let (loaded, session) = (self.loaded, self.session);
         let scenario = &loaded.scenarios[turn.case];
@@ -278,7 +287,7 @@ impl Going<'_> {
         }
     }
 
-    /// Keeps a run in the suite's folder; false where it could not be.
+    /// Keeps a run in the suite's folder. Returns false if that fails.
     fn keep(&mut self, turn: Turn, assembled: Assembled) -> bool {
         let Assembled { run, windows, intervals, logs } = assembled;
         let files = RunFiles { run, windows };
@@ -286,7 +295,7 @@ impl Going<'_> {
         let kept = keep_run(std::slice::from_ref(&files), &intervals, &logs, &place);
         let here = kept.is_some_and(|folder| folder == place);
         if here {
-            // Said when it is kept, not before: whoever reads it may rely on it.
+            // Reported only after it is kept, so that readers can rely on it.
             let case = &self.loaded.suite.cases[turn.case].id;
             self.progress.case_ended(case, &files.run);
             self.folder.kept(&self.loaded.suite, turn, &files.run);
@@ -294,7 +303,7 @@ impl Going<'_> {
         here
     }
 
-    /// How far the suite is. Time left is by plan, and by what starts took beyond it so far.
+    /// Returns the progress of the suite. The remaining time is that of the plan plus the overrun so far.
     fn head(&self, rest: &[Turn]) -> Head {
         let overhead_s = match self.overheads.len() {
             0 => START_S,
@@ -319,14 +328,14 @@ impl Going<'_> {
         }
     }
 
-    /// Draws the page where that takes a small share of the time since it was last drawn.
+    /// Draws the page if that takes a small share of the time since it was last drawn.
     fn draw_page_if_cheap(&mut self) {
         if self.drawing.as_secs_f64() <= self.drawn.elapsed().as_secs_f64() * PAGE_SHARE {
             self.draw_page();
         }
     }
 
-    /// A page that cannot be drawn must not cost the suite.
+    /// Renders the page. If that fails, the suite continues.
     fn draw_page(&mut self) {
         let began = Instant::now();
         let files = self.folder.files();
@@ -340,16 +349,16 @@ impl Going<'_> {
     }
 }
 
-/// What is measured, or why not: a failure of our own ends its case and no other.
+/// Returns the measurement or its error: a failure of pushmark ends only its case.
 fn caught<T>(measure: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     catch_unwind(AssertUnwindSafe(measure))
         .unwrap_or_else(|panic| Err(anyhow::anyhow!("pushmark itself failed: {}", words(&*panic))))
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where checks are made: scenarios are run here, and what came of them is kept.
+//! The bench: runs the scenarios of the checks and keeps their results.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,6 +10,7 @@ use pushmark_model::run::{Arm, Delivery, Latency, Published, Run};
 use pushmark_model::suite::Cooldown;
 use pushmark_model::units;
 use pushmark_net::Clock;
+use pushmark_report::RunFiles;
 
 use super::log::TruthLog;
 use super::scenario::Ask;
@@ -17,19 +18,18 @@ use super::{Check, Family, Scale, State};
 use crate::environment::{Placement, environment};
 use crate::progress::Progress;
 use crate::quiet;
-use crate::report::RunFiles;
 use crate::run::{self, About, Setup, Signals, Start, Target};
 use crate::scenario_file::{self, Asked};
 use crate::server::cpus;
 use crate::server::registry::Registry;
 use crate::store::Utc;
 
-/// A check of times is made again so often where its run was disturbed.
+/// Repeats of a check of times whose run was disturbed.
 const REPEATS_MAX: u32 = 7;
-/// Before that the host is given so long to come to rest.
+/// Longest wait before a repeat until the host is idle.
 const CALM: Cooldown = Cooldown { quiet: 0.1, max: units::Nanos(10_000_000_000) };
 
-/// Runs scenarios, keeps the checks.
+/// Runs scenarios and keeps the checks.
 #[derive(Debug)]
 pub struct Bench {
     pub(super) program: PathBuf,
@@ -44,34 +44,34 @@ pub struct Bench {
     unequal: Vec<String>,
 }
 
-/// What one run left.
+/// The result of one run.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) files: RunFiles,
     truth: Option<TruthLog>,
 }
 
-/// What a try at a check of times left.
+/// The result of one attempt at a check of times.
 #[derive(Debug, Default)]
 pub(super) struct Attempt {
-    /// Why its runs are not valid, and what else disturbed them by their own figures: a check that
-    /// fails is not judged by them.
+    /// Why its runs are not valid, and which disturbances their own figures show. A failed check with an
+    /// excuse does not count.
     pub(super) excuses: Vec<String>,
     pub(super) checks: Vec<Check>,
 }
 
 impl Bench {
-    /// A bench whose servers are started from `program`, the `pushmark` executable. A stop
-    /// signal ends it between two runs, and the run under way.
+    /// A bench whose servers are started from `program`, the `pushmark` executable. A stop signal ends the
+    /// current run and the bench.
     ///
     /// # Errors
-    /// Where the temporary folder cannot be written.
+    /// Fails if the temporary folder cannot be written.
     pub fn new(program: &Path, scale: Scale, signals: Signals) -> anyhow::Result<Bench> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("pushmark-truth-{}-{count}", std::process::id());
         let folder = std::env::temp_dir().join(name);
-        // Left by a process of our number that was killed.
+        // Left by a killed process with the same process id.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Bench {
@@ -93,10 +93,10 @@ impl Bench {
         self
     }
 
-    /// Makes the checks of a family, and one more: the fates of every run of it added up.
+    /// Makes the checks of a family and one more: in every run the fates must add up.
     ///
     /// # Errors
-    /// A run that could not be made.
+    /// Fails if a run cannot be made.
     pub fn check(&mut self, family: &Family) -> anyhow::Result<Vec<Check>> {
         let runs_before = self.runs;
         (family.run)(self).with_context(|| format!("the checks of {}", family.name))?;
@@ -117,7 +117,7 @@ impl Bench {
         self.folder.join(format!("{:03}-{name}", self.runs))
     }
 
-    /// The text of a scenario as a file, and where its server writes its truth log.
+    /// Writes a scenario to a file. Returns the path of the file and the path of the server's truth log.
     pub(super) fn write(&mut self, ask: &Ask) -> anyhow::Result<(PathBuf, PathBuf)> {
         if self.signals.stopped().is_some() {
             bail!("stopped by a signal");
@@ -125,7 +125,8 @@ impl Bench {
         self.runs += 1;
         let (scenario, truth) = (self.path("scenario.toml"), self.path("truth.csv"));
         let text = ask.text(&self.program.display().to_string(), &truth.display().to_string());
-        std::fs::write(&scenario, format!("poller = \"{}\"\n{text}", self.poller.name()))?;
+        let poller = ask.poller().unwrap_or(self.poller);
+        std::fs::write(&scenario, format!("poller = \"{}\"\n{text}", poller.name()))?;
         Ok((scenario, truth))
     }
 
@@ -192,7 +193,7 @@ impl Bench {
         Ok(RunFiles { run: assembled.run, windows: assembled.windows })
     }
 
-    /// The identity that holds in every run, whatever was done to it.
+    /// Checks that the fates add up, which must hold in every run.
     pub(super) fn add_up(&mut self, run: &Run) -> anyhow::Result<()> {
         for arm in &run.arms {
             let d = arm.delivery.as_ref().context("a run that publishes")?;
@@ -207,8 +208,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Makes a check of times: again where it failed in runs that were not valid, or that something
-    /// else disturbed. A disturbance excuses a miss; a hit needs no excuse.
+    /// Makes a check of times. Repeats a failed check if its runs were not valid or were disturbed. A
+    /// disturbance excuses a failure; a success needs no excuse.
     pub(super) fn timed(
         &mut self,
         mut attempt: impl FnMut(&mut Bench) -> anyhow::Result<Attempt>,
@@ -236,7 +237,7 @@ impl Bench {
         }
     }
 
-    /// What disturbed the last try is perhaps over soon.
+    /// Waits for the disturbance of the last attempt to end.
     fn wait_for_quiet(&self) {
         let stop = || self.signals.stopped().is_some();
         quiet::wait(&CALM, |time| quiet::busy_share(time, stop), stop, |_, _| {});
@@ -250,12 +251,12 @@ impl Drop for Bench {
 }
 
 impl Attempt {
-    /// One more run belongs to this try.
+    /// Adds the verdict reasons of another run to the excuses of this attempt.
     pub(super) fn of(&mut self, measured: &Measured) {
         self.of_all_but(measured, &[]);
     }
 
-    /// The same, where some reasons have no bearing on what is compared.
+    /// Like `of`, without the reasons that do not affect the comparison.
     pub(super) fn of_all_but(&mut self, measured: &Measured, passed_over: &[&str]) {
         for reason in &measured.files.run.verdict.reasons {
             if !passed_over.contains(&reason.code.as_str()) && !self.excuses.contains(&reason.code) {
@@ -288,7 +289,7 @@ impl Measured {
     }
 }
 
-/// A distribution as it stands in the run.
+/// Decodes a distribution of the run.
 pub(super) fn distribution(latency: &Latency) -> anyhow::Result<Distribution> {
     Distribution::decode(&latency.histogram, &latency.histogram_negative, latency.over_1h)
         .context("the run's histogram cannot be read")

@@ -1,4 +1,4 @@
-//! `pushmark run` as a process of its own, for what cannot be done to the process of the checks.
+//! `pushmark run` as a separate process, for faults that must not affect the process of the checks.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use super::bench::Bench;
 use super::log::TruthLog;
 use super::scenario::Ask;
 
-/// A run is over, or stuck, after this.
+/// A run that takes longer than this is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A run under way. Dropping it ends it.
+/// A run in progress. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct UnderWay {
     child: Child,
@@ -26,12 +26,12 @@ pub(super) struct UnderWay {
     truth: PathBuf,
 }
 
-/// How it ended, and what it kept.
+/// How the process ended, and the run that it kept.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) run: Run,
-    /// Of its server.
+    /// The truth log of its server.
     pub(super) truth: TruthLog,
 }
 
@@ -53,7 +53,7 @@ impl UnderWay {
         let stderr = child.stderr.take().context("stderr was asked for")?;
         let (sender, said) = channel();
         std::thread::spawn(move || {
-            // Read to its end, so that it never has to wait for us.
+            // Read to its end, so that the process never blocks on its output.
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 let _ = sender.send(line);
             }
@@ -61,7 +61,7 @@ impl UnderWay {
         Ok(UnderWay { child, said, folder, truth })
     }
 
-    /// Stops it for so long, server and all else going on; gives how long it was.
+    /// Stops the run for `time` while the server and the rest continue. Returns how long it was stopped.
     pub(super) fn stop_for(&self, time: Duration) -> anyhow::Result<Duration> {
         let pid = Pid::from_raw(self.child.id() as i32).context("a process has a number")?;
         let began = Instant::now();
@@ -71,18 +71,25 @@ impl UnderWay {
         Ok(began.elapsed())
     }
 
-    /// Waits until it says that measuring has begun.
+    /// Interrupts the process, as Ctrl-C does.
+    pub(super) fn interrupt(&self) -> anyhow::Result<()> {
+        let pid = Pid::from_raw(self.child.id() as i32).context("a process has a number")?;
+        Ok(kill_process(pid, Signal::INT)?)
+    }
+
+    /// Waits until it reports that measuring has begun.
     pub(super) fn wait_measure(&self) -> anyhow::Result<()> {
+        let mut told = Vec::new();
         loop {
             match self.said.recv_timeout(PATIENCE) {
                 Ok(line) if line.contains("measure") => return Ok(()),
-                Ok(_) => {}
-                Err(_) => bail!("the run ended before it measured anything"),
+                Ok(line) => told.push(line),
+                Err(_) => bail!("the run ended before it measured anything: {}", told.join("\n")),
             }
         }
     }
 
-    /// Waits for its end; `None` of the code: a signal.
+    /// Waits until the process ends. The code is `None` if a signal ended it.
     pub(super) fn wait(mut self) -> anyhow::Result<Ended> {
         let mut told = Vec::new();
         loop {
@@ -102,7 +109,7 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        // Both fail where it has ended, which is what is wanted.
+        // Both fail if the process has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Known delays come back as latencies: never less, and little more.
+//! Known delays are measured as latencies: never less, and little more.
 
 use anyhow::{Context as _, ensure};
 use pushmark_model::run::Latency;
@@ -7,7 +7,7 @@ use super::bench::{Attempt, Bench, Measured, distribution};
 use super::scenario::Ask;
 use super::{Check, Scale};
 
-/// Over the delay and the median without one, ms.
+/// The tolerance above the delay and the median without one, ms.
 const OVER_MS: f64 = 0.3;
 /// Resolution of the histograms: three digits, and whole µs.
 const RESOLUTION: f64 = 0.001;
@@ -19,8 +19,8 @@ const DELAYS_MS: [f64; 4] = [1.0, 5.0, 50.0, 500.0];
 
 /// Fixed delays over each transport that pushes, and long polling.
 ///
-/// Small: one crowd, whose publications take turns at the five delays (none among them). They
-/// are so far apart that their ranks tell them from each other. In full: a crowd for each.
+/// Small: one crowd, whose publications take turns at the five delays (one of them 0 ms). The delays are far
+/// enough apart for ranks to separate them. In full: a crowd for each.
 pub(super) fn fixed(bench: &mut Bench) -> anyhow::Result<()> {
     for &transport in bench.scale.over(&["sse", "long-poll"], ALL, ALL) {
         match bench.scale {
@@ -38,7 +38,7 @@ fn in_turns(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attemp
             .connections(10)
             .phases(300, 0, 2_600, 1_500)
             .top("stamp_sample = 1")
-            // No delay is a multiple of the interval: what is late meets nothing that is due.
+            // No delay is a multiple of the interval: a delayed message does not meet one that is due.
             .rate(97.0)
             .publisher("count = 240")
             .arguments(&["--delay", "table:0ms,1ms,5ms,50ms,500ms"]),
@@ -66,11 +66,11 @@ fn in_turns(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attemp
     Ok(attempt)
 }
 
-/// What of a latency is ours, as the run itself tells: publications that left late, deliveries
-/// that lay unread, for longer than the tolerance more than once in ten.
+/// The generator's part of a latency, by the figures of the run itself: more than one publication in ten was
+/// sent late, or more than one delivery in ten waited unread, for longer than the tolerance.
 ///
-/// The verdict's own bounds on both are shares of the 99th percentile. Without a delay that is
-/// half a millisecond, a tenth of it is what any wake-up takes, and a median is not moved by it.
+/// The verdict's own bounds on both are shares of the 99th percentile. Without a delay that percentile is
+/// half a millisecond. Any wake-up takes a tenth of it, and that does not move a median.
 fn disturbances(attempt: &mut Attempt, measured: &Measured) {
     attempt.of_all_but(measured, &["read_lag", "publisher_lag"]);
     let over = |latency: Option<&Latency>| {
@@ -84,8 +84,7 @@ fn disturbances(attempt: &mut Attempt, measured: &Measured) {
     }
 }
 
-/// The median of how much later than the delay a server wrote: one that had to wait for a core
-/// says so in its truth log.
+/// The median of the extra time that a server took beyond the delay: its truth log shows a wait for a core.
 fn written_late_ms(measured: &Measured, mine: impl Fn(u64) -> bool, delay_ms: f64) -> anyhow::Result<f64> {
     let delays_us = measured.truth()?.delays_us_by(mine);
     let mut delays_us: Vec<u64> = delays_us.into_iter().filter(|(mine, _)| *mine).map(|(_, us)| us).collect();
@@ -139,7 +138,7 @@ fn check(attempt: &mut Attempt, transport: &str, delay_ms: f64, base_ms: f64, mi
     ));
 }
 
-/// One in ten takes 20 ms, the rest 2 ms: the share above 10 ms is what the server wrote.
+/// One in ten takes 20 ms, the rest 2 ms: the share above 10 ms must equal the share in the server's log.
 pub(super) fn bimodal(bench: &mut Bench) -> anyhow::Result<()> {
     for &transport in bench.scale.over(&["sse"], &["sse"], ALL) {
         bench.timed(|bench| share(bench, transport))?;
@@ -156,10 +155,10 @@ fn share(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attempt> 
         .rate(50.0)
         .arguments(&["--delay", "bimodal:2ms,20ms,10"]);
     let measured = bench.run(&ask)?;
-    // What of the latency passed before the server wrote is in both sides of the comparison.
+    // The part of the latency before the server's write is in both sides of the comparison.
     attempt.of_all_but(&measured, &["publisher_lag", "read_lag"]);
     let written = measured.truth()?.delays_us();
-    // Those that may have come to lie on the other side while they were unread.
+    // Deliveries that may have crossed the bound while they were unread.
     let lag_us = measured.delivery().read_lag.max_us.unwrap_or(0) as u64 + 500;
     let doubtful = written.iter().filter(|&&us| us <= BOUND_US && us + lag_us > BOUND_US).count();
     if doubtful * 1_000 > written.len() {

@@ -1,4 +1,4 @@
-//! A generator that is disturbed says so: its figures are not taken for the server's.
+//! A disturbed generator reports it: its figures do not pass for the server's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ impl Busy {
         let over = Arc::new(AtomicBool::new(false));
         let spin = |over: Arc<AtomicBool>| {
             move || {
-                // Unpinned it would disturb somebody else.
+                // Unpinned it would disturb other processes.
                 if cpus::pin_current_thread(&[cpu]).is_ok() {
                     while !over.load(Ordering::Relaxed) {
                         std::hint::spin_loop();
@@ -54,7 +54,7 @@ impl Drop for Busy {
     }
 }
 
-/// Others need the generator's core all the time.
+/// Other programs use the generator's core all the time.
 fn shared_core(bench: &mut Bench) -> anyhow::Result<()> {
     let (_, generator) = cpus::halves_of_cpus()?;
     let ask = Ask::builtin("sse")
@@ -64,7 +64,7 @@ fn shared_core(bench: &mut Bench) -> anyhow::Result<()> {
         .publisher("mode = \"emitter\"")
         .rate(100.0);
     let run = UnderWay::start(bench, &ask)?;
-    // Where the generator has several CPUs, its one shard is on the first.
+    // If the generator has several CPUs, its only shard is on the first.
     let busy = Busy::on(*generator.first().context("a CPU")?, 3);
     let ended = run.wait()?;
     drop(busy);
@@ -79,7 +79,7 @@ fn shared_core(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Stopped for a tenth of a second: what came meanwhile lay unread, and that is said.
+/// The generator is stopped for a tenth of a second: messages wait unread, and the run reports that.
 fn stopped(bench: &mut Bench) -> anyhow::Result<()> {
     const STOP: Duration = Duration::from_millis(100);
     let ask = Ask::builtin("sse")
@@ -95,7 +95,7 @@ fn stopped(bench: &mut Bench) -> anyhow::Result<()> {
     let ended = run.wait()?;
     bench.add_up(&ended.run)?;
     let (lag_ms, latency_ms) = largest(&ended.run)?;
-    // The first that lay unread came within one interval of the stop, 10 ms.
+    // The first unread message arrived within one interval of the stop, 10 ms.
     let low_ms = stopped_ms - 12.0;
     let name = |what: &str| format!("stopped for {} ms: {what}", super::short(stopped_ms));
     let at_least = |what: &str, ms: f64| {

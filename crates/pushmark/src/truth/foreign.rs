@@ -1,5 +1,5 @@
-//! A small target made by hand: it takes publications by POST, relays them as events, and
-//! does exactly what a check tells it to do with each.
+//! A small handmade target: it takes publications by POST and relays them as events. A check decides what it
+//! does with each publication.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,12 +10,12 @@ use std::time::Duration;
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 use pushmark_net::Clock;
 
-/// What subscribers are told of publication `n`: its events' data.
+/// The data of the events that subscribers receive for publication `n`.
 pub(super) type Relay = fn(n: u64, payload: &str) -> Vec<String>;
 
 /// Longest publication it takes.
 const BODY_MAX: usize = 64 << 10;
-/// The last stretch before an answer is waited for awake.
+/// The last part of the wait before an answer is spent spinning.
 const SPIN_NS: u64 = 300_000;
 
 /// A target that lives as long as this.
@@ -31,7 +31,7 @@ struct Shared {
     answer_after: Duration,
     relay: Relay,
     subscribers: Mutex<Vec<TcpStream>>,
-    /// When each publication had come, ns.
+    /// When each publication had arrived, ns.
     posts: Mutex<Vec<u64>>,
     over: AtomicBool,
 }
@@ -66,7 +66,7 @@ impl Foreign {
         (format!("http://{}/sse?channel={{channel}}", self.address), format!("http://{}/pub", self.address))
     }
 
-    /// When publications had come, ns.
+    /// When publications had arrived, ns.
     pub(super) fn posts(&self) -> Vec<u64> {
         self.shared.posts.lock().expect("no thread panics with it").clone()
     }

@@ -1,11 +1,11 @@
-//! A server that stands still for a tenth of the run: all that was due meanwhile is late by
-//! what was left of the freeze. A tool that waits for answers would see one slow delivery.
+//! A server that is stopped for a tenth of the run: every publication due in this time is late by the rest of
+//! the freeze. A closed-model tool would record one slow delivery.
 
 use super::Check;
 use super::bench::{Attempt, Bench};
 use super::scenario::Ask;
 
-/// Of the freeze.
+/// Tolerance as a share of the freeze.
 const TOLERANCE: f64 = 0.02;
 
 pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
@@ -38,7 +38,7 @@ fn freeze(bench: &mut Bench, transport: &'static str) -> anyhow::Result<Attempt>
         attempt.checks.push(Check::near(name(what), expected, spread(quantile), within, "ms"));
     }
     attempt.checks.push(Check::near(name("max"), freeze, latency.max_us.map(ms), within, "ms"));
-    // Not the 99th: one wake-up that comes late behind the freeze is a hundredth of these.
+    // Not the 99th: one late wake-up after the freeze is a hundredth of these.
     attempt.checks.push(Check::near(name("p95 from sent"), 0.0, sent(0.95), within, "ms"));
     Ok(attempt)
 }

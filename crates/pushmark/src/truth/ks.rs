@@ -2,7 +2,7 @@
 
 use pushmark_model::histogram::Distribution;
 
-/// How well a sample fits.
+/// The fit of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     /// Values.

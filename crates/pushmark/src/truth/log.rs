@@ -5,19 +5,22 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// What the server says of one publication.
+/// The server's account of one publication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Publication {
     pub(super) channel: String,
     pub(super) sequence: u64,
     pub(super) due_us: u64,
-    /// Subscriptions when it went out.
+    /// When its publisher sent it.
+    pub(super) sent_us: u64,
+    /// Subscriptions when it was published.
     pub(super) subscribers: u64,
-    /// Deliveries written, the second of a duplicate among them.
+    /// Written deliveries, including the second of a duplicate.
     pub(super) written: u64,
     pub(super) dropped: u64,
     pub(super) duplicated: u64,
     pub(super) swapped: u64,
+    pub(super) truncated: u64,
     pub(super) listening: u64,
     pub(super) in_flight: u64,
     pub(super) deaf: u64,
@@ -25,18 +28,19 @@ pub(super) struct Publication {
 }
 
 impl Publication {
-    /// Subscribers that heard it, each once.
+    /// Subscribers that received it, each counted once.
     pub(super) fn heard(&self) -> u64 {
         self.written - self.duplicated
     }
 }
 
-/// One delivery: sequence on its channel, and when its write began.
+/// One delivery: sequence on its channel, and when its write began and ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Write {
     pub(super) channel: String,
     pub(super) sequence: u64,
     pub(super) at_us: u64,
+    pub(super) done_us: u64,
 }
 
 /// A whole log.
@@ -60,16 +64,18 @@ impl TruthLog {
             let at = |n: usize| *fields.get(n).unwrap_or(&"");
             let number = |n: usize| at(n).parse::<u64>().with_context(|| format!("field {n} of `{line}`"));
             match at(0) {
-                // A publication without a stamp is none of the run's.
+                // A publication without a stamp does not belong to the run.
                 "publication" if !at(3).is_empty() => log.publications.push(Publication {
                     channel: at(2).to_owned(),
                     sequence: number(3)?,
                     due_us: number(4)?,
+                    sent_us: number(5)?,
                     subscribers: number(6)?,
                     written: number(7)?,
                     dropped: number(8)?,
                     duplicated: number(9)?,
                     swapped: number(10)?,
+                    truncated: number(11)?,
                     listening: number(13)?,
                     in_flight: number(14)?,
                     deaf: number(15)?,
@@ -79,6 +85,7 @@ impl TruthLog {
                     channel: at(1).to_owned(),
                     sequence: number(2)?,
                     at_us: number(4)?,
+                    done_us: number(5)?,
                 }),
                 _ => {}
             }
@@ -86,16 +93,65 @@ impl TruthLog {
         Ok(log)
     }
 
-    /// The sum of a column over the last `count` publications of each channel: those of the
-    /// measure phase, which is the last to publish.
-    pub(super) fn sum_of_last(&self, count: u64, column: impl Fn(&Publication) -> u64) -> u64 {
-        let mut all: HashMap<&str, u64> = HashMap::new();
-        for publication in &self.publications {
-            let n = all.entry(&publication.channel).or_default();
-            *n = (*n).max(publication.sequence + 1);
+    /// The log of each channel from a publication of its own on: `first` gives its sequence.
+    pub(super) fn since(&self, first: impl Fn(&str) -> u64) -> TruthLog {
+        TruthLog {
+            publications: self
+                .publications
+                .iter()
+                .filter(|p| p.sequence >= first(&p.channel))
+                .cloned()
+                .collect(),
+            writes: self.writes.iter().filter(|w| w.sequence >= first(&w.channel)).cloned().collect(),
         }
-        let counted = |p: &&Publication| p.sequence + count >= all[p.channel.as_str()];
-        self.publications.iter().filter(counted).map(column).sum()
+    }
+
+    /// The log of the last `count` publications of each channel, if all were sent.
+    pub(super) fn last_of_each_channel(&self, count: u64) -> TruthLog {
+        let mut ends: HashMap<&str, u64> = HashMap::new();
+        for publication in &self.publications {
+            let end = ends.entry(&publication.channel).or_default();
+            *end = (*end).max(publication.sequence + 1);
+        }
+        self.since(|channel| ends.get(channel).map_or(0, |end| end.saturating_sub(count)))
+    }
+
+    /// The sum of a column over the publications of each channel from the `first` on: those of the measure
+    /// phase, which is the last to publish. They are found by sequence number, so that publications that were
+    /// never sent do not shift the others.
+    pub(super) fn sum_from(&self, first: u64, column: impl Fn(&Publication) -> u64) -> u64 {
+        self.publications.iter().filter(|p| p.sequence >= first).map(column).sum()
+    }
+
+    /// The sequence of the first of the last `count` publications, if there is one channel and all were sent.
+    pub(super) fn first_of_last(&self, count: u64) -> u64 {
+        let sent = self.publications.iter().map(|p| p.sequence + 1).max();
+        sent.unwrap_or(0).saturating_sub(count)
+    }
+
+    /// Microseconds from due to each write of the publications of each channel from the `first` on.
+    pub(super) fn delays_us_from(&self, first: u64) -> Vec<u64> {
+        self.since_from(first, |publication| publication.due_us, |write| write.at_us)
+    }
+
+    /// The same to the end of each write.
+    pub(super) fn delays_done_us_from(&self, first: u64) -> Vec<u64> {
+        self.since_from(first, |publication| publication.due_us, |write| write.done_us)
+    }
+
+    /// The same, counted from when each was sent: the time in the server and on the way to it.
+    pub(super) fn service_us_from(&self, first: u64) -> Vec<u64> {
+        self.since_from(first, |publication| publication.sent_us, |write| write.at_us)
+    }
+
+    fn since_from(&self, first: u64, since: fn(&Publication) -> u64, to: fn(&Write) -> u64) -> Vec<u64> {
+        let since_us = self.instants_us(since);
+        let delay = |w: &Write| Some(to(w).saturating_sub(*since_us.get(&(w.channel.as_str(), w.sequence))?));
+        self.writes.iter().filter(|w| w.sequence >= first).filter_map(delay).collect()
+    }
+
+    fn instants_us(&self, of: fn(&Publication) -> u64) -> HashMap<(&str, u64), u64> {
+        self.publications.iter().map(|p| ((p.channel.as_str(), p.sequence), of(p))).collect()
     }
 
     /// Microseconds from due to each write.
@@ -103,10 +159,9 @@ impl TruthLog {
         self.delays_us_by(|_| ()).into_iter().map(|((), us)| us).collect()
     }
 
-    /// The same, each with what `group` makes of its sequence.
+    /// The same, each with the value of `group` for its sequence.
     pub(super) fn delays_us_by<G>(&self, group: impl Fn(u64) -> G) -> Vec<(G, u64)> {
-        let due: HashMap<(&str, u64), u64> =
-            self.publications.iter().map(|p| ((p.channel.as_str(), p.sequence), p.due_us)).collect();
+        let due = self.instants_us(|publication| publication.due_us);
         let delay = |w: &Write| {
             let due_us = due.get(&(w.channel.as_str(), w.sequence))?;
             Some((group(w.sequence), w.at_us.saturating_sub(*due_us)))
@@ -125,14 +180,34 @@ mod tests {
             "# pushmark.truth/1\n\
              publication,1,c0,0,100,110,2,2,0,0,0,0,0,2,0,0,0\n\
              publication,2,c0,1,200,210,2,3,1,2,0,0,0,1,0,1,3\n\
-             delivery,c0,0,1,115\ndelivery,c0,1,2,260\ntotal,written,5\n",
+             delivery,c0,0,1,115,120\ndelivery,c0,1,2,260,261\ntotal,written,5\n",
         )
         .unwrap();
         assert_eq!((log.publications.len(), log.writes.len()), (2, 2));
-        assert_eq!(log.sum_of_last(1, |p| p.dropped + p.deaf), 2);
-        assert_eq!(log.sum_of_last(2, Publication::heard), 3);
-        assert_eq!(log.sum_of_last(2, |p| p.corrupted), 3);
+        assert_eq!(log.sum_from(1, |p| p.dropped + p.deaf), 2);
+        assert_eq!(log.sum_from(0, Publication::heard), 3);
+        assert_eq!(log.sum_from(0, |p| p.corrupted), 3);
         assert_eq!(log.delays_us(), [15, 60]);
+        assert_eq!(log.delays_us_from(1), [60]);
+        assert_eq!(log.delays_done_us_from(0), [20, 61]);
+        assert_eq!(log.service_us_from(0), [5, 50]);
         assert!(TruthLog::parse("publication,1,c0,x,1").is_err());
+    }
+
+    #[test]
+    fn each_channel_has_its_own_last_publications() {
+        let mut text = String::new();
+        for (channel, published) in [("a", 5), ("b", 7)] {
+            for sequence in 0..published {
+                text += &format!("publication,1,{channel},{sequence},100,110,1,1,0,0,0,0,0,1,0,0,0\n");
+                text += &format!("delivery,{channel},{sequence},1,120,121\n");
+            }
+        }
+        let last = TruthLog::parse(&text).unwrap().last_of_each_channel(3);
+        let of = |channel: &str| -> Vec<u64> {
+            last.publications.iter().filter(|p| p.channel == channel).map(|p| p.sequence).collect()
+        };
+        assert_eq!((of("a"), of("b")), (vec![2, 3, 4], vec![4, 5, 6]));
+        assert_eq!(last.writes.len(), 6);
     }
 }

@@ -1,5 +1,5 @@
-//! What becomes of a crowd when connections fail, break, or hear nothing more: what was
-//! intended stays, and every lack has its own name.
+//! Losses when connections fail, break or fall silent: the intended deliveries stay the same, and each loss
+//! has its own fate.
 
 use pushmark_model::run::Outcome;
 
@@ -38,7 +38,7 @@ pub(super) fn reset(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An emitter stops half way, without a word.
+/// An emitter stops half way, without notice.
 pub(super) fn silence(bench: &mut Bench) -> anyhow::Result<()> {
     let all = &["stream", "sse", "websocket", "long-poll", "bayeux", "bayeux-websocket"];
     for &transport in bench.scale.over(&["sse"], &["sse", "long-poll"], all) {
@@ -59,20 +59,20 @@ pub(super) fn silence(bench: &mut Bench) -> anyhow::Result<()> {
         bench.keep(Check::exact(name("missing"), 0, delivery.missing));
         bench.keep(Check::exact(name("arrived"), crowd * due / 2, delivery.delivered + delivery.late));
         outcome(bench, &name("outcome"), Outcome::Died, measured.arm().outcome);
-        // The emitter is the server's: that it stopped is no doubt about what was measured.
+        // The emitter belongs to the server: its stop is not a doubt about the measurement.
         bench.keep(Check::exact(name("our rate doubted"), false, measured.doubted("achieved_rate")));
     }
     Ok(())
 }
 
-/// Some connections are reset as they come, some never answered.
+/// Some connections are reset on arrival, some are never answered.
 pub(super) fn refusal(bench: &mut Bench) -> anyhow::Result<()> {
     for &transport in bench.scale.over(&["sse"], &["sse", "websocket", "long-poll", "bayeux"], ALL) {
-        // No multiple of both: a blow that falls together with another is dealt to the next.
+        // Not a multiple of both: if two faults fall on one connection, one moves to the next.
         let crowd = bench.scale.pick(44, 404);
         let ask = Ask::builtin(transport)
             .connections(crowd)
-            // Those without an answer are given up before anything is published.
+            // Connects without an answer time out before anything is published.
             .phases(3_000, 0, 1_000, 1_000)
             .load("handshake_timeout = \"800ms\"")
             .load("hold = \"1s\"")

@@ -1,10 +1,9 @@
-//! Truth tests: the ruler held against answers that are known.
+//! Truth tests: measurements compared with known answers.
 //!
-//! Each check starts the real thing (a server with a known fault, the shard threads, the whole
-//! run path) and compares what is reported with the server's own truth log, or with what a
-//! small target made by hand did. Exact counts are judged by their first run. A check of times
-//! that fails is judged by the first of at most eight runs that the instrument itself calls valid:
-//! a disturbance excuses a miss, and makes no hit.
+//! Each check starts the real parts (a server with a known fault, the shard threads, the whole run path). It
+//! compares the report with the server's own truth log, or with the actions of a small handmade target. Exact
+//! counts are judged by their first run. A check of times that fails is judged by the first of at most eight
+//! runs that the instrument itself calls valid. A disturbance excuses a failure; it never makes a success.
 //!
 //! `pushmark selftest` runs them on the user's machine; small versions are ordinary tests.
 
@@ -20,23 +19,26 @@ mod log;
 mod long_poll;
 mod loss;
 mod overload;
+mod payloads;
 mod polling;
 mod pull;
+mod random;
 mod scenario;
 mod shards;
 mod starved;
 mod values;
 
 pub use bench::Bench;
+pub use random::{Outcome as RandomOutcome, Tally};
 
-/// How large the crowds are and how long they are held.
+/// The size of the crowds and the length of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// As small, and over fewer transports: the self-test of one minute.
+    /// As `Small`, over fewer transports: the self-test of one minute.
     Minute,
     /// Seconds each: the normal test run.
     Small,
-    /// As large as the definitions name them.
+    /// The sizes of the definitions.
     Full,
 }
 
@@ -71,24 +73,24 @@ pub enum State {
     Passed,
     /// Outside.
     Failed,
-    /// Outside, in runs that were all disturbed: nothing is known.
+    /// Outside, but all runs were disturbed: no decision.
     Undecided,
 }
 
-/// One comparison of what is reported with what is true.
+/// One comparison of a reported value with the true one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was looked at.
+    /// What is compared.
     pub name: String,
-    /// What is true.
+    /// The true value.
     pub expected: String,
-    /// What was reported.
+    /// The reported value.
     pub got: String,
-    /// How far they may differ; `exact` for counts.
+    /// The allowed difference; `exact` for counts.
     pub tolerance: String,
     /// How it ended.
     pub state: State,
-    /// Disturbed runs that were made again.
+    /// Disturbed runs that were repeated.
     pub repeats: u32,
 }
 
@@ -144,7 +146,7 @@ impl Check {
         Check::new(name, format!("{} {unit}", short(expected)), shown, tolerance, passed)
     }
 
-    /// Something that must be so.
+    /// A check of a condition.
     pub(crate) fn holds(
         name: impl Into<String>,
         expected: impl ToString,
@@ -155,7 +157,7 @@ impl Check {
     }
 }
 
-/// Four significant digits, no more than are needed.
+/// At most four significant digits.
 fn short(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 1_000.0 => 0,
@@ -173,16 +175,17 @@ pub struct Family {
     pub name: &'static str,
     /// Part of the self-test of one minute.
     pub in_minute: bool,
-    /// Its checks are of counts: what else the machine does meanwhile changes none of them.
+    /// The family checks only counts: other load on the machine does not change them.
     pub counts_only: bool,
-    /// Makes the runs; what was compared is left with the bench.
+    /// Makes the runs. The bench keeps the comparisons.
     pub run: fn(&mut Bench) -> anyhow::Result<()>,
 }
 
-/// All of them, in the order of the self-test.
-pub const FAMILIES: [Family; 16] = [
+/// All families, in the order of the self-test.
+pub const FAMILIES: [Family; 17] = [
     Family { name: "counts", in_minute: true, counts_only: true, run: counts::run },
     Family { name: "corrupt", in_minute: false, counts_only: true, run: counts::corrupt },
+    Family { name: "payloads", in_minute: false, counts_only: true, run: payloads::run },
     Family { name: "delay", in_minute: true, counts_only: false, run: delay::fixed },
     Family { name: "bimodal", in_minute: true, counts_only: false, run: delay::bimodal },
     Family { name: "freeze", in_minute: true, counts_only: false, run: freeze::run },

@@ -1,22 +1,22 @@
-//! More than is taken: the rate that was achieved, the lag that grew, and a verdict that says
-//! so; a server that falls behind has no percentiles.
+//! Overload: the achieved rate, the growing lag, and a verdict that reports both; a server that falls behind
+//! has no percentiles.
 
 use std::time::Duration;
 
 use pushmark_model::run::VerdictState;
+use pushmark_report::{self as report, RunFiles};
 
 use super::Check;
 use super::bench::{Attempt, Bench};
 use super::foreign::Foreign;
 use super::scenario::Ask;
-use crate::report::{self, RunFiles};
 
 pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
     bench.timed(publisher)?;
     backlog(bench)
 }
 
-/// One connection, and each answer takes 5 ms: fewer than 200 a second of the 400 asked.
+/// One connection, and each answer takes 5 ms: fewer than 200 a second of the planned 400.
 fn publisher(bench: &mut Bench) -> anyhow::Result<Attempt> {
     const ASKED: f64 = 400.0;
     let measure_ms = bench.scale.pick(3_000, 20_000);
@@ -31,7 +31,7 @@ fn publisher(bench: &mut Bench) -> anyhow::Result<Attempt> {
         .rate(ASKED);
     let measured = bench.run(&ask)?;
     let mut attempt = Attempt::default();
-    // Invalid for these is what it must be; other doubts are about the machine.
+    // The run must be invalid for these reasons; other doubts are about the machine.
     attempt.of_all_but(&measured, &["achieved_rate", "publisher_lag"]);
     let (published, delivery) = (measured.published(), measured.delivery());
     let posts = target.posts();
@@ -44,7 +44,7 @@ fn publisher(bench: &mut Bench) -> anyhow::Result<Attempt> {
     keep(Check::exact(name("sent"), posts.len() as u64, published.sent));
     keep(Check::exact(name("intended"), published.due * crowd, delivery.intended));
     keep(Check::exact(name("unpublished"), (published.due - published.sent) * crowd, delivery.unpublished));
-    // The queue grows all the time: the last one sent has waited longest.
+    // The queue grows all the time: the last message has waited longest.
     let lag_ms = (measure_ms + 100) as f64 * (1.0 - taken / ASKED);
     let got_ms = published.lag.max_us.map(|us| us as f64 / 1_000.0);
     keep(Check::near(name("lag at the end"), lag_ms, got_ms, lag_ms * 0.03, "ms"));

@@ -1,7 +1,7 @@
-//! Polling: how old news is when a poll finds it, against what the arithmetic says; and intervals that
-//! follow the news.
+//! Polling: the age of a message when a poll finds it, compared with theory; and intervals that adapt to the
+//! messages.
 //!
-//! Each client has a channel of its own with independent Poisson publications, so that every
+//! Each client has its own channel with independent Poisson publications, so that every
 //! receipt is an independent draw.
 
 use pushmark_model::histogram::Distribution;
@@ -11,10 +11,10 @@ use super::ks::{self, Fit};
 use super::scenario::Ask;
 use super::{Check, short};
 
-/// Everything since the cursor, as a foreign target would say it.
+/// Everything since the cursor, in the form of a foreign target.
 const SINCE: &str = r#"{ url = "http://127.0.0.1:{port}/poll?channel={channel}&since={cursor}", cursor = "header:pushmark-cursor", resumes = true }"#;
 
-/// Least chance of the fit: one in a hundred right samples fails, so the seed is fixed.
+/// Smallest accepted p value: one in a hundred correct samples fails, so the seed is fixed.
 const P_MIN: f64 = 0.01;
 
 pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
@@ -39,7 +39,7 @@ fn measure(bench: &mut Bench, ask: Ask, per_interval: f64, clients: u64) -> anyh
     Ok((bench.run(&ask)?, interval_ms * 1_000.0))
 }
 
-/// Where an answer carries all since the cursor, the wait for the next poll is uniform.
+/// If an answer carries all messages since the cursor, the wait for the next poll is uniform.
 fn all_since(bench: &mut Bench, per_interval: f64, clients: u64) -> anyhow::Result<Attempt> {
     let mut attempt = Attempt::default();
     let (measured, interval_us) = measure(bench, Ask::by_template("poll", SINCE), per_interval, clients)?;
@@ -53,7 +53,7 @@ fn all_since(bench: &mut Bench, per_interval: f64, clients: u64) -> anyhow::Resu
     Ok(attempt)
 }
 
-/// Where it carries only the latest, the age of what is shown is the truncated exponential.
+/// If an answer carries only the latest message, the age of that message is a truncated exponential.
 fn only_latest(bench: &mut Bench, per_interval: f64, clients: u64) -> anyhow::Result<Attempt> {
     let mut attempt = Attempt::default();
     let (measured, interval_us) = measure(bench, Ask::builtin("poll"), per_interval, clients)?;
@@ -73,7 +73,7 @@ fn only_latest(bench: &mut Bench, per_interval: f64, clients: u64) -> anyhow::Re
     Ok(attempt)
 }
 
-/// Latencies, and how much of them passes besides the wait: about one request's time.
+/// The latencies, and the part of them that is not the wait for a poll: about the time of one request.
 fn sample(measured: &Measured) -> anyhow::Result<(Distribution, f64)> {
     let base_us = measured.published().accept.as_ref().and_then(|accept| accept.p50_us).unwrap_or(0);
     Ok((distribution(&measured.delivery().latency)?, base_us as f64))
@@ -90,8 +90,8 @@ fn judged(name: String, fit: Fit) -> Check {
     )
 }
 
-/// Published every 50 s and polled every 15 s (here faster by a factor), what an answer shows
-/// is half the publish interval old on average: the push-pull study's trip time.
+/// Published every 50 s and polled every 15 s (here faster by a factor), the message in an answer is half the
+/// publish interval old on average: the push-pull study's trip time.
 fn age_at_receipt(bench: &mut Bench) -> anyhow::Result<Attempt> {
     let mut attempt = Attempt::default();
     let (publish_ms, pull_ms, measure_ms) = bench.scale.pick((1_000, 300, 6_000), (5_000, 1_500, 60_000));
@@ -109,8 +109,8 @@ fn age_at_receipt(bench: &mut Bench) -> anyhow::Result<Attempt> {
     Ok(attempt)
 }
 
-/// Without news the interval comes to rest: of `halving` at the longest, 400 ms; of `ttr`, with
-/// half of each weight, at 0.5 × 100 + 0.5 × (0.5 × 400 + 0.5 × x) = x, which is 200 ms.
+/// Without new messages the interval converges: `halving` at the longest, 400 ms; `ttr`, with half of each
+/// weight, at 0.5 × 100 + 0.5 × (0.5 × 400 + 0.5 × x) = x, which is 200 ms.
 fn adaptive(bench: &mut Bench) -> anyhow::Result<()> {
     for (rule, rest_ms) in [("ttr", 200.0), ("halving", 400.0)] {
         let adaptive = format!("{{ rule = \"{rule}\", min = \"50ms\", max = \"400ms\" }}");
@@ -119,7 +119,7 @@ fn adaptive(bench: &mut Bench) -> anyhow::Result<()> {
         let ask = Ask::builtin("poll").connections(crowd).duration(measure_ms).rate(2.0);
         let quiet = bench.run(&ask.publisher("count = 1").load(&load))?;
         let mean_ms = quiet.arm().poll.as_ref().and_then(|p| p.interval_mean_us).map(|us| us / 1e3);
-        // The first polls are closer, and what a shard has not finished counts as none.
+        // The first polls are closer together, and an unfinished interval of a shard is not counted.
         let (least, most) = (rest_ms * 0.75, rest_ms * 1.25);
         bench.keep(Check::between(format!("{rule}, no news: mean interval"), least, mean_ms, most, "ms"));
     }

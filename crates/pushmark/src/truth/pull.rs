@@ -1,5 +1,5 @@
-//! Push and pull side by side: polls that repair what a push lost, halves whose accounts add up,
-//! trip times of all receipts, and answers of 304.
+//! Push and pull side by side: polls that repair losses of push, halves whose accounts add up, trip times of
+//! all receipts, and answers of 304.
 
 use super::Check;
 use super::bench::Bench;
@@ -19,7 +19,7 @@ fn ask(transport: &'static str, bench: &Bench) -> Ask {
     Ask::builtin(transport).connections(crowd).duration(measure_ms).rate(2.0)
 }
 
-/// The server drops one delivery in four; polls see each state, so nothing is missing in the end.
+/// The server drops one delivery in four; polls fetch each state, so nothing is missing in the end.
 fn push_and_pull(bench: &mut Bench) -> anyhow::Result<()> {
     for &transport in bench.scale.over(&["sse"], &["sse"], &["stream", "sse", "websocket", "long-poll"]) {
         let ask =
@@ -30,7 +30,7 @@ fn push_and_pull(bench: &mut Bench) -> anyhow::Result<()> {
         let name = |what: &str| format!("{transport} with safety polls: {what}");
         let dropped: u64 = truth.publications.iter().map(|p| p.dropped).sum();
         bench.keep(Check::holds(name("blows"), "> 0", dropped, dropped > 0));
-        // A long poll that asks again from its cursor repairs some itself.
+        // A long poll repairs some losses itself, because it asks again from its cursor.
         if transport != "long-poll" {
             bench.keep(Check::exact(name("repaired"), dropped, safety.repaired));
         }
@@ -43,7 +43,8 @@ fn push_and_pull(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Half of the crowd polls. What the server drops is missing in the other half, and nowhere else.
+/// Half of the crowd polls. The messages that the server drops are missing in the other half, and nowhere
+/// else.
 fn push_or_pull(bench: &mut Bench) -> anyhow::Result<()> {
     let ask = ask("sse", bench)
         .load("hybrid = { pull_share = 0.5 }")
@@ -104,7 +105,7 @@ fn trip(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every answer without news is a 304 where that is asked for, and none elsewhere.
+/// With conditional requests every answer without a new message is a 304. Without them no answer is.
 fn conditional(bench: &mut Bench) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     for conditional in [false, true] {
@@ -127,7 +128,7 @@ fn conditional(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the built-in server hands on is what was published, byte for byte, in every envelope.
+/// The built-in server delivers each publication byte for byte, in every envelope.
 fn checked(bench: &mut Bench) -> anyhow::Result<()> {
     let few = &["poll", "bayeux"];
     let all = &["poll", "long-poll", "sse", "websocket", "bayeux", "bayeux-websocket"];

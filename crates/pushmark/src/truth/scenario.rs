@@ -1,12 +1,16 @@
-//! Scenario texts for the checks: what differs from a common small crowd.
+//! Scenario texts for the checks, each with its differences from a common small crowd.
 
 use std::fmt::Write as _;
+
+use pushmark_model::poller::Poller;
 
 /// A scenario to be written as text.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     transport: &'static str,
     target: Target,
+    poller: Option<Poller>,
+    flags: String,
     top: String,
     load: String,
     subscriptions: String,
@@ -26,7 +30,7 @@ enum Target {
     Builtin(Vec<String>),
     /// The built-in server by templates, as if it were a foreign one.
     Templates { subscribe: String, arguments: Vec<String> },
-    /// Something that is there already.
+    /// A target that is already running.
     Url { subscribe: String, publish: String },
 }
 
@@ -36,6 +40,8 @@ impl Ask {
         Ask {
             transport,
             target: Target::Builtin(Vec::new()),
+            poller: None,
+            flags: String::new(),
             top: String::new(),
             load: String::new(),
             subscriptions: String::new(),
@@ -55,7 +61,7 @@ impl Ask {
         Ask { target, ..Ask::builtin(transport) }
     }
 
-    /// A target that listens already.
+    /// A target that is already listening.
     pub(super) fn url(transport: &'static str, subscribe: String, publish: String) -> Ask {
         Ask { target: Target::Url { subscribe, publish }, ..Ask::builtin(transport) }
     }
@@ -80,8 +86,29 @@ impl Ask {
         Ask { settle_ms, warmup_ms, duration_ms, drain_ms, ..self }
     }
 
+    /// Publishes for this long before measure.
+    pub(super) fn warmup(self, warmup_ms: u64) -> Ask {
+        Ask { warmup_ms, ..self }
+    }
+
     pub(super) fn duration(self, duration_ms: u64) -> Ask {
         Ask { duration_ms, ..self }
+    }
+
+    /// A flag of the built-in server's row.
+    pub(super) fn flag(mut self, name: &str, value: &str) -> Ask {
+        self.flags += &format!("flags.{name} = \"{value}\"\n");
+        self
+    }
+
+    /// Uses another poller than the bench's.
+    pub(super) fn by(self, poller: Poller) -> Ask {
+        Ask { poller: Some(poller), ..self }
+    }
+
+    /// The poller, if it is not the bench's.
+    pub(super) fn poller(&self) -> Option<Poller> {
+        self.poller
     }
 
     /// A line of the top of the file.
@@ -119,7 +146,7 @@ impl Ask {
         self
     }
 
-    /// Its text. `program` is this program, `truth` where a started server writes its log.
+    /// Its text. `program` is this program, `truth` the path of a started server's log.
     pub(super) fn text(&self, program: &str, truth: &str) -> String {
         let list = |words: &[&str], more: &[String]| {
             let words = words.iter().map(|w| (*w).to_owned()).chain(more.iter().cloned());
@@ -131,7 +158,11 @@ impl Ask {
         let publish = |url: &str| format!("[target.publish]\nurl = \"{url}\"\n");
         text += &match &self.target {
             Target::Builtin(arguments) => {
-                format!("[target]\nserver = \"builtin\"\nargs = [{}]\n", list(&["--truth", truth], arguments))
+                format!(
+                    "[target]\nserver = \"builtin\"\nargs = [{}]\n{}",
+                    list(&["--truth", truth], arguments),
+                    self.flags
+                )
             }
             Target::Templates { subscribe, arguments } => format!(
                 "[target.subscribe]\n{} = {}\n{}[target.process]\nstart = [{}]\nready = \"http://127.0.0.1:{{port}}/health\"\n",

@@ -1,4 +1,4 @@
-//! One thread, several, or processes: the same data make the same figures, bit for bit.
+//! With one thread, several threads or processes the same data give the same figures, bit for bit.
 
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -21,7 +21,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
     driven(bench)
 }
 
-/// Subscribers of the replayed arm, and publications they all hear.
+/// Subscribers of the replayed arm, and publications that all of them receive.
 const CROWD: u64 = 42;
 const PUBLICATIONS: u64 = 1_000;
 
@@ -30,7 +30,7 @@ fn latency_us(subscriber: u64, publication: u64) -> i64 {
     ((subscriber * 7_919 + publication * 104_729) % 300_000) as i64 - 500
 }
 
-/// The same deliveries told by one, two and seven shards.
+/// The same deliveries recorded by one, two and seven shards.
 fn replayed(bench: &mut Bench) -> anyhow::Result<()> {
     let (path, _) = bench.write(&Ask::builtin("sse").connections(CROWD).duration(10_000).rate(100.0))?;
     let plan =
@@ -63,7 +63,7 @@ fn replayed(bench: &mut Bench) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a shard runs.
+/// The place in which a shard runs.
 #[derive(Clone, Copy)]
 enum Who {
     Thread,
@@ -78,7 +78,7 @@ impl Who {
         }
     }
 
-    /// A record as it arrives: an agent's comes as a frame over a socket.
+    /// A record as it arrives: an agent sends it as a frame over a socket.
     fn tells(self, record: Record) -> anyhow::Result<Record> {
         let Who::Agent = self else { return Ok(record) };
         let (mut agent, mut run) = UnixStream::pair()?;
@@ -89,7 +89,7 @@ impl Who {
     }
 }
 
-/// What one of several shards tells: every so manieth subscriber is its.
+/// The record of one of several shards: every `shards`-th subscriber belongs to it.
 fn told(shard: u64, shards: u64) -> Record {
     let mine = || (0..CROWD).filter(move |s| s % shards == shard);
     let mut record = Record { shard: shard as u32, last: true, ..Record::default() };

@@ -1,7 +1,7 @@
-//! A generator that is starved reads late; kernel stamps still tell when deliveries arrived.
+//! A starved generator reads late; kernel stamps still show when deliveries arrived.
 //!
-//! It is stopped again and again, each time for less than a connection's interval between two
-//! messages: so no socket ever holds two, and every stamp is that of its message.
+//! It is stopped repeatedly, each time for less than a connection's interval between two messages: so a
+//! socket never holds two messages, and every stamp belongs to its message.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use super::bench::{Attempt, Bench};
 use super::command::UnderWay;
 use super::scenario::Ask;
 
-/// Between two messages of a connection.
+/// Interval between two messages of a connection.
 const INTERVAL_MS: u64 = 200;
 const STOP: Duration = Duration::from_millis(120);
-/// Longer than a stop, so that what was held up is read before the next.
+/// Longer than a stop, so that the delayed messages are read before the next stop.
 const GO: Duration = Duration::from_millis(170);
-/// What is late at every stop that meets a message is later than this.
+/// Each stop that delays a message delays it by more than this.
 const STARVED_MS: f64 = 30.0;
-/// From the server's write to the kernel's stamp, at most, ms.
+/// The longest time from the server's write to the kernel's stamp, ms.
 const ARRIVAL_MS: f64 = 1.0;
-/// By how much the medians of all writes and of those that are measured may differ, ms.
+/// The largest difference between the median of all writes and the median of the measured ones, ms.
 const GRAIN_MS: f64 = 0.1;
 
 pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! Stamps made by hand: latencies below zero are shown, those of other runs told apart.
+//! Hand-made stamps: negative latencies are shown, stamps of other runs are kept apart.
 
 use std::time::Duration;
 
@@ -10,16 +10,19 @@ use super::bench::{Bench, distribution};
 use super::foreign::{Foreign, stamp_of, text_of};
 use super::scenario::Ask;
 
-/// Every so many publications are said to be due later than they are sent.
+/// One in this many publications has a due instant after its sent instant.
 const FUTURE: u64 = 4;
-/// By so much, µs: longer than they are on their way.
+/// The difference, µs: longer than the flight time of a publication.
 const FUTURE_US: u64 = 100_000;
-/// Every so many are followed by one of another run.
+/// One in this many is followed by a publication of another run.
 const REPLAYED: u64 = 5;
-/// Every so many are followed by a message of somebody else.
+/// One in this many is followed by an unstamped message.
 const UNSTAMPED: u64 = 7;
 
-/// Every rule by the number of the publication.
+/// Publications of warm-up, which are not counted. No rule applies in its last 100 ms.
+const WARM_UP: u64 = 20;
+
+/// Applies each rule by the number of the publication.
 fn relay(n: u64, payload: &str) -> Vec<String> {
     let Some(stamp) = stamp_of(payload) else { return vec![payload.to_owned()] };
     let now_us = Clock::now() / 1_000;
@@ -31,7 +34,7 @@ fn relay(n: u64, payload: &str) -> Vec<String> {
         events.push(text_of(&Stamp { nonce: (stamp.nonce + 1) % NONCES, ..stamp }));
     }
     if n.is_multiple_of(UNSTAMPED) {
-        events.push("a message of somebody else".to_owned());
+        events.push("a message of somebody else, long enough to hold a stamp if it were ours".to_owned());
     }
     events
 }
@@ -42,21 +45,22 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let crowd = bench.scale.pick(10, 50);
     let ask = Ask::url("sse", subscribe, publish)
         .connections(crowd)
-        .duration(bench.scale.pick(2_000, 10_000))
+        .phases(300, 1_000, bench.scale.pick(2_000, 10_000), 1_000)
         .publisher("phase = \"aligned\"")
-        // Nothing is published in the last 100 ms: what is due later is still in measure.
-        .publisher(&format!("count = {}", bench.scale.pick(36, 196)))
+        // Nothing is published in the last 100 ms, so that a publication due later is still in measure.
+        .publisher(&format!("count = {}", WARM_UP + bench.scale.pick(36, 196)))
         .rate(20.0);
     let measured = bench.run(&ask)?;
-    let (delivery, posts) = (measured.delivery(), target.posts().len() as u64);
+    let all = target.posts().len() as u64;
+    let (delivery, posts) = (measured.delivery(), all - WARM_UP);
     let name = |what: &str| format!("stamps by hand: {what}");
-    let every = |n: u64| posts.div_ceil(n) * crowd;
+    let every = |n: u64| (all.div_ceil(n) - WARM_UP.div_ceil(n)) * crowd;
     bench.keep(Check::exact(name("published"), bench.scale.pick(36, 196), posts));
     bench.keep(Check::exact(name("counted"), posts * crowd, delivery.latency.count));
     bench.keep(Check::exact(name("arrived"), posts * crowd, delivery.delivered + delivery.late));
     bench.keep(Check::exact(name("negative"), every(FUTURE), delivery.latency.negative));
     let least_us = delivery.latency.min_us.unwrap_or(0);
-    // To three digits.
+    // Exact to three digits.
     let shown = (-(FUTURE_US as i64 * 1_001 / 1_000)..0).contains(&least_us);
     bench.keep(Check::holds(name("least"), "-100 ms to 0", format!("{least_us} µs"), shown));
     let negative = distribution(&delivery.latency)?.negative_count();

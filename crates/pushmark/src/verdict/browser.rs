@@ -1,23 +1,24 @@
-//! Doubts that real browsers raise about the synthetic clients beside them.
+//! Doubts from real browsers that ran in parallel with the synthetic clients.
 
+use pushmark_model::metrics::family;
 use pushmark_model::run::{Arm, Browser, Reason, VerdictState};
 
 use super::words::{reason, time};
-use crate::progress::grouped;
+use pushmark_chart::numbers::TERMINAL;
 
-/// Where a browser saw something else than the crowd.
+/// Returns a doubt for each difference between browsers and crowd.
 pub(super) fn doubts(arm: &Arm) -> Vec<Reason> {
     let Some(browser) = arm.browser.as_ref().filter(|browser| browser.refused.is_none()) else {
         return Vec::new();
     };
-    let suspect = |code, text| reason(arm, code, VerdictState::Suspect, text);
+    let suspect = |code, family, text| reason(arm, code, VerdictState::Suspect, &[family], text);
     let mut reasons = Vec::new();
     if browser.agreement.as_ref().is_some_and(|agreement| !agreement.ok) {
-        reasons.push(suspect("browser_disagrees", disagrees(arm, browser)));
+        reasons.push(suspect("browser_disagrees", family::LATENCY, disagrees(arm, browser)));
     }
     let crowd_lost = arm.delivery.as_ref().is_some_and(|d| d.missing + d.unserved > 0);
     if browser.opened < browser.asked || (browser.missing > 0 && !crowd_lost) {
-        reasons.push(suspect("browser_missed", missed(arm, browser)));
+        reasons.push(suspect("browser_missed", family::COUNTS, missed(arm, browser)));
     }
     reasons
 }
@@ -33,8 +34,8 @@ fn disagrees(arm: &Arm, browser: &Browser) -> [String; 3] {
             signed(agreement.p90_difference_us),
             time(agreement.bound_us as i64)
         ),
-        "one of the two instruments does not see what a user would".into(),
-        "fewer connections, or more cores: a browser that waits for a core is late by itself".into(),
+        "either the browsers or the synthetic clients do not measure what a user would see".into(),
+        "fewer connections, or more cores: a browser that waits for a core receives late".into(),
     ]
 }
 
@@ -46,10 +47,10 @@ fn missed(arm: &Arm, browser: &Browser) -> [String; 3] {
             browser.opened,
             browser.asked,
             arm.transport,
-            grouped(browser.missing),
-            grouped(browser.intended)
+            TERMINAL.count(browser.missing),
+            TERMINAL.count(browser.intended)
         ),
-        "the synthetic clients heard what real ones did not".into(),
-        "a longer settle (--set load.settle=5s); the pages' complaints stand in run.json".into(),
+        "the synthetic clients received messages that real browsers did not".into(),
+        "a longer settle (--set load.settle=5s); run.json holds the errors that the pages reported".into(),
     ]
 }

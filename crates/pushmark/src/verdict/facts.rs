@@ -1,32 +1,85 @@
-//! What a judgement needs and an arm does not hold.
+//! Facts that a judgement needs and that an arm does not hold.
 
+use pushmark_model::plan::ArmPlan;
 use pushmark_model::run::Generator;
+
+use super::{Displaced, ReceivedTotals};
 
 /// Circumstances of an arm.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Bound of the error between the clocks that were subtracted, ns; absent on one clock.
+    /// Error bound between two subtracted clocks, ns; absent if there is one clock.
     pub clock_bound_ns: Option<u64>,
-    /// Largest step of the wall clock seen, ns.
+    /// Largest step of the wall clock, ns.
     pub clock_step_ns: Option<i64>,
-    /// Connects refused by our own kernel for want of a port (EADDRNOTAVAIL).
+    /// Connects that failed because no local port was free (EADDRNOTAVAIL).
     pub port_shortages: u64,
-    /// Sockets refused for want of a descriptor (EMFILE, ENFILE).
+    /// Sockets that could not be opened because no file descriptor was free (EMFILE, ENFILE).
     pub descriptor_shortages: u64,
-    /// Stopped by a signal after so much of the measure phase, s.
+    /// Seconds of the measure phase after which a signal stopped the arm.
     pub interrupted_after_s: Option<f64>,
-    /// Ended by an error of ours or of the target before its time.
+    /// The error, of pushmark or the target, that ended the arm early.
     pub broken_off: Option<String>,
     /// The server's process ended by itself.
     pub server_ended: bool,
-    /// Warm-up ended by its limit, not by a steady state.
+    /// What clients received in all phases; absent if not known.
+    pub heard: Option<ReceivedTotals>,
+    /// The warm-up reached its limit without a steady state.
     pub no_steady_state: bool,
-    /// The longest any one shard waited for a core, share of the window; absent: the mean is used.
+    /// Share of the window that the worst shard waited for a core; if absent, the mean is used.
     pub worst_shard_wait: Option<f64>,
+    /// Connections with receive stamps are a sample that is read in another way than the others.
+    pub stamps_read_apart: bool,
+    /// How long arrivals are left to gather (`--batch`), µs; absent without `--batch`.
+    pub batch_us: Option<u64>,
+    /// Publications a second on each channel, from the scenario; absent if nothing is published.
+    pub rate_per_channel: Option<f64>,
+    /// Seconds between the end of the ramp and the first publication.
+    pub settle_s: f64,
+    /// Publisher connections allowed; absent if pushmark does not publish from outside.
+    pub publisher_connections: Option<u32>,
+    /// Share of the time the server wanted to run in which it waited for others; absent if not known.
+    pub server_wait: Option<f64>,
+    /// Times in which this process was paused and did not merely wait for a core.
+    pub stood_still: Vec<StoodStill>,
+    /// Percentiles that the generator's delays moved along the ranks.
+    pub displaced: Vec<Displaced>,
+    /// Generator processes that ended early.
+    pub agents_lost: Vec<AgentLost>,
+}
+
+/// A generator process that ended early.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentLost {
+    /// Its number, from 1, and the number of agents.
+    pub agent: (usize, usize),
+    /// How it ended: `signal 9`.
+    pub how: String,
+    /// When it ended, from the start of measure; negative before.
+    pub at_s: f64,
+}
+
+impl AgentLost {
+    /// From when it was noticed, after the start of the arm.
+    pub(crate) fn new(agent: (usize, usize), how: String, elapsed_ns: u64, plan: &ArmPlan) -> AgentLost {
+        let at_s = (elapsed_ns as f64 - plan.phases.measure_start_ns() as f64) / 1e9;
+        AgentLost { agent, how, at_s }
+    }
+}
+
+/// A time in which this process was paused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StoodStill {
+    /// When it began, from the start of measure; negative before.
+    pub began_s: f64,
+    /// How long it was.
+    pub length_s: f64,
+    /// The share of measure that it took, 0–1.
+    pub measured: f64,
 }
 
 impl Facts {
-    /// Run-queue wait of the worst shard as a share of the window.
+    /// Returns the run-queue wait of the worst shard as a share of the window.
     pub(super) fn shard_wait(&self, generator: &Generator) -> Option<f64> {
         self.worst_shard_wait.or_else(|| {
             let of_us = generator.window_us * u64::from(generator.shards.max(1));

@@ -2,77 +2,164 @@
 
 use pushmark_model::run::{Arm, Flood, Reason, VerdictState};
 
-use super::{Seen, lag};
-use crate::progress::grouped;
+use super::bounds::{self, Bound};
+use super::lag::{self, Crossing, ReadLag};
+use super::{AgentLost, Displaced, Seen, StoodStill};
+use pushmark_chart::numbers::TERMINAL;
 
-/// A reason of an arm from its three sentences.
-pub(super) fn reason(arm: &Arm, code: &str, state: VerdictState, [seen, why, try_]: [String; 3]) -> Reason {
-    Reason { code: code.to_string(), state, arm: Some(arm.transport), seen, why, try_ }
+/// Builds a reason of an arm from its three sentences. `concerns` names metrics or families of metrics;
+/// empty means all.
+pub(super) fn reason(
+    arm: &Arm,
+    code: &str,
+    state: VerdictState,
+    concerns: &[&str],
+    [seen, why, try_]: [String; 3],
+) -> Reason {
+    let concerns = concerns.iter().map(ToString::to_string).collect();
+    Reason { code: code.to_string(), state, arm: Some(arm.transport), concerns, seen, why, try_ }
 }
 
 pub(super) fn generator_busy(s: &Seen<'_>) -> [String; 3] {
-    let fewer = round_down(s.arm.connections.asked as f64 * 0.75 / s.share);
-    let seen = format!("generator core {} busy in {} {}", percent(s.share), s.arm.transport, from(s));
-    let smaller = format!("--set load.connections={fewer}, or a machine with more cores");
-    [seen, "its slowest deliveries may be ours, not the server's".into(), smaller]
+    [
+        format!("generator core {} busy in {} {}", percent(s.share), s.arm.transport, from(s)),
+        "pushmark, not the server, may have caused the slowest deliveries".into(),
+        less_load(s.arm, 0.75 / s.share),
+    ]
 }
 
 pub(super) fn run_queue_wait(s: &Seen<'_>) -> [String; 3] {
     [
         format!(
-            "a generator thread waited {} of the window for a core in {} {}",
+            "a generator thread was kept off the CPU for {} of the time in {} {}",
             percent(s.share),
             s.arm.transport,
             from(s)
         ),
-        "deliveries that arrived while it waited look later than they were".into(),
-        "end other programs, or give the server and the generator a machine each".into(),
+        "deliveries that arrived in that time appear later than they were".into(),
+        QUIETER.into(),
     ]
 }
 
-pub(super) fn read_lag(s: &Seen<'_>) -> [String; 3] {
+/// Describes a lag at the percentiles at which it crosses its bound, the worst one with its figures.
+pub(super) fn lag(bound: &Bound, crossings: &[Crossing], s: &Seen<'_>) -> [String; 3] {
+    let publisher = bound.code == bounds::PUBLISHER_LAG.code;
+    let worst = crossings[0];
     let delivery = s.arm.delivery.as_ref();
-    let figures = delivery.and_then(|d| lag::pair(lag::of_reading(d), &d.latency));
+    let stamped =
+        delivery.is_some_and(|d| matches!(lag::of_reading(d, s.facts, worst.p), ReadLag::Stamped(_)));
+    let name = match publisher {
+        true => "publisher lag",
+        false if stamped => "kernel wait",
+        false => "read lag",
+    };
+    let others: String =
+        crossings[1..].iter().map(|c| format!("; {} of {}", percent(c.share), c.p.name())).collect();
+    let seen = format!(
+        "{name} {p} {} is {} of the delivery {p} {} in {}{others} {}",
+        time(worst.lag_us),
+        percent(worst.share),
+        time(worst.latency_us),
+        s.arm.transport,
+        from(s),
+        p = worst.p.name(),
+    );
+    match publisher {
+        true => [
+            seen,
+            "pushmark sent late, and the latency shown includes that delay".into(),
+            publisher_advice(s),
+        ],
+        false => [
+            seen,
+            "the latency shown includes this delay: messages had arrived, and pushmark had not read them yet"
+                .into(),
+            reading_advice(s),
+        ],
+    }
+}
+
+/// Describes a percentile that the generator's delays moved along the ranks.
+pub(super) fn displaced(moved: &Displaced, s: &Seen<'_>) -> [String; 3] {
+    let p = moved.p.name();
     [
-        lag_seen("read lag", figures, s),
-        "so much of the latency shown is our own queueing, after the kernel had the message".into(),
         format!(
-            "--set load.connections={}, or a lower rate",
-            round_down(s.arm.connections.asked as f64 / 2.0)
+            "{} of the deliveries in {} were sent or read late by pushmark: the delivery {p} is {}, and {} \
+             without them {}",
+            percent(moved.late),
+            s.arm.transport,
+            time(moved.shown_us),
+            time(moved.without_us),
+            from(s),
         ),
+        "deliveries that pushmark delayed push others beyond the percentile, even if they are fewer than lie \
+         beyond it"
+            .into(),
+        reading_advice(s),
     ]
 }
 
-pub(super) fn publisher_lag(s: &Seen<'_>) -> [String; 3] {
-    let published = s.arm.published.as_ref();
-    let figures = published.and_then(|p| lag::pair(&p.lag, &s.arm.delivery.as_ref()?.latency));
-    let exhausted = published.is_some_and(|p| p.pool_exhausted > 0);
-    let advice = if exhausted {
-        "more publisher connections (--set publisher.connections=256), or a lower rate"
-    } else {
-        "a lower rate, or fewer connections"
-    };
-    [
-        lag_seen("publisher lag", figures, s),
-        "latency counts from due: so much of it passed before we had sent".into(),
-        advice.into(),
-    ]
+/// Advice against read lag. It depends on the cause.
+fn reading_advice(s: &Seen<'_>) -> String {
+    match s.facts.batch_us {
+        Some(us) => format!("a shorter --batch: arrivals stay unread for up to {}", time(us as i64)),
+        None if s.arm.generator.busiest_core >= BUSY => less_load(s.arm, 0.5),
+        None => QUIETER.into(),
+    }
+}
+
+fn publisher_advice(s: &Seen<'_>) -> String {
+    let exhausted = s.arm.published.as_ref().is_some_and(|p| p.pool_exhausted > 0);
+    match s.facts.publisher_connections {
+        Some(now) if exhausted => {
+            format!("more publisher connections (--set publisher.connections={}), or a lower rate", now * 4)
+        }
+        _ if exhausted => "more publisher connections, or a lower rate".into(),
+        _ if s.arm.generator.busiest_core >= BUSY => less_load(s.arm, 0.5),
+        _ => QUIETER.into(),
+    }
+}
+
+/// Share of a core from which the load itself may keep a generator busy.
+const BUSY: f64 = 0.5;
+
+/// Advice against noise from other programs: a smaller crowd would not help.
+const QUIETER: &str =
+    "stop other programs (pushmark doctor lists busy ones), or run server and generator on two machines";
+
+/// Advises a smaller crowd if the crowd can be smaller.
+fn less_load(arm: &Arm, share: f64) -> String {
+    let (asked, fewer) = (arm.connections.asked, round_down(arm.connections.asked as f64 * share));
+    match fewer < asked {
+        true => format!("--set load.connections={fewer}, a lower rate, or more cores"),
+        false => "a lower rate, or more cores".into(),
+    }
 }
 
 pub(super) fn achieved_rate(s: &Seen<'_>) -> [String; 3] {
     let rates = s.arm.published.as_ref().map_or((0.0, 0.0), |p| (p.achieved_per_s, p.asked_per_s));
     [
         format!(
-            "published {} of {}/s asked in {} ({} from {} %)",
+            "published {} of {}/s planned in {} ({} from {} %)",
             rate(rates.0),
             rate(rates.1),
             s.arm.transport,
             s.state.name(),
             100.0 - s.limit * 100.0
         ),
-        "the load was lighter than planned: the figures are those of another scenario".into(),
-        format!("--set publisher.rate={}/s", rate(rates.0 * 0.95)),
+        "the load was lower than planned: the figures are not those of this scenario".into(),
+        slower(s, rates),
     ]
+}
+
+/// Advises a rate that can be kept. The scenario's rate is that of one channel.
+fn slower(s: &Seen<'_>, (achieved, asked): (f64, f64)) -> String {
+    match s.facts.rate_per_channel {
+        Some(each) if achieved > 0.0 && asked > 0.0 => {
+            format!("--set publisher.rate={}/s", rate(each * achieved / asked * 0.95))
+        }
+        _ => "a lower rate".into(),
+    }
 }
 
 pub(super) fn steal(s: &Seen<'_>) -> [String; 3] {
@@ -83,38 +170,111 @@ pub(super) fn steal(s: &Seen<'_>) -> [String; 3] {
             s.arm.transport,
             from(s)
         ),
-        "server and generator both stood still without knowing it".into(),
-        "a machine of its own, or another time".into(),
+        "server and generator were paused, and neither can detect it".into(),
+        "use a dedicated machine, or run it again at another time".into(),
+    ]
+}
+
+pub(super) fn foreign_cpu(s: &Seen<'_>) -> [String; 3] {
+    let by = s.arm.foreign.as_ref().map_or("", |foreign| &foreign.by);
+    let named = if by.is_empty() { String::new() } else { format!(": {by}") };
+    [
+        format!(
+            "other programs used {} of the CPU in {} {}{named}",
+            percent(s.share),
+            s.arm.transport,
+            from(s)
+        ),
+        "they delay server and generator and evict their caches: latencies and CPU costs include that effect"
+            .into(),
+        "stop them, and run it again on a quiet machine".into(),
+    ]
+}
+
+pub(super) fn server_wait(s: &Seen<'_>) -> [String; 3] {
+    [
+        format!(
+            "other programs kept the server off the CPU for {} of the time it wanted to run in {} {}",
+            percent(s.share),
+            s.arm.transport,
+            from(s)
+        ),
+        "the server did not cause that part of its latency".into(),
+        "stop other programs, and run it again on a quiet machine".into(),
+    ]
+}
+
+pub(super) fn stood_still(longest: &StoodStill, times: usize) -> [String; 3] {
+    let at = of_measure(longest.began_s);
+    let more = if times > 1 { format!(", the longest of {times} pauses") } else { String::new() };
+    [
+        format!("pushmark itself was paused for {:.1} s {at}{more}", longest.length_s),
+        "pushmark or its machine was stopped: nothing was sent or read in that time".into(),
+        "run it again, and do not stop pushmark or suspend the machine".into(),
+    ]
+}
+
+/// `agent 2 of 2 ended (signal 9) at 3.2 s of measure`.
+pub(crate) fn agent_lost(lost: &AgentLost) -> String {
+    let (agent, of) = lost.agent;
+    format!("agent {agent} of {of} ended ({}) {}", lost.how, of_measure(lost.at_s))
+}
+
+/// An instant relative to the start of measure.
+fn of_measure(at_s: f64) -> String {
+    match at_s {
+        s if s < 0.0 => format!("{:.1} s before measure", -s),
+        s => format!("at {s:.1} s of measure"),
+    }
+}
+
+pub(super) fn agent_was_lost(lost: &AgentLost) -> [String; 3] {
+    [
+        agent_lost(lost),
+        "its clients are counted until then, and all others to the end: totals mix two crowds".into(),
+        "find out what ended it (the kernel log reports a lack of memory), then run it again".into(),
     ]
 }
 
 pub(super) fn excused(s: &Seen<'_>) -> [String; 3] {
-    let (excused, intended) = s.arm.delivery.as_ref().map_or((0, 0), |d| (d.excused, d.intended));
+    let (unknown, intended) =
+        s.arm.delivery.as_ref().map_or((0, 0), |d| (lag::unknown(s.arm, d), d.intended));
+    let settle = if s.facts.settle_s < 5.0 { 5.0 } else { s.facts.settle_s * 2.0 };
     [
         format!(
             "{} of {} deliveries excused in {} {}",
-            grouped(excused),
-            grouped(intended),
+            TERMINAL.count(unknown),
+            TERMINAL.count(intended),
             s.arm.transport,
             from(s)
         ),
-        "for these it cannot be known if a subscriber was to hear them: a loss may hide here".into(),
-        "a longer settle (--set load.settle=5s), or a target that acknowledges subscriptions".into(),
+        "pushmark does not know whether these should have arrived: some may be lost".into(),
+        format!(
+            "a longer settle (--set load.settle={settle:.0}s), or a target that acknowledges subscriptions"
+        ),
     ]
 }
 
 pub(super) fn clock_bound(s: &Seen<'_>) -> [String; 3] {
     [
-        format!("clock uncertainty is {} of the median in {} {}", percent(s.share), s.arm.transport, from(s)),
-        "due and received were read on two clocks whose offset is not known better".into(),
-        "publish from the host that subscribes, or set both clocks by the same source".into(),
+        format!(
+            "clock uncertainty is {} of the median latency in {} {}",
+            percent(s.share),
+            s.arm.transport,
+            from(s)
+        ),
+        "due and received were read on two clocks, and their offset is not known more precisely".into(),
+        "publish from the host that subscribes, or synchronise both clocks with the same source".into(),
     ]
 }
 
 pub(super) fn listen_overflows(overflows: u64) -> [String; 3] {
     [
-        format!("{} connects found the listen queue full (invalid from 1)", grouped(overflows)),
-        "the kernel dropped them and tried again after 1 s: connect times are not the server's".into(),
+        format!(
+            "{} connects to programs on this host met a full listen queue (suspect from 1)",
+            TERMINAL.count(overflows)
+        ),
+        "if the crowd made them, each connected a second later: connect times may not be the server's".into(),
         "a slower ramp (--set load.ramp.rate=200), or sysctl -w net.core.somaxconn=4096".into(),
     ]
 }
@@ -122,22 +282,40 @@ pub(super) fn listen_overflows(overflows: u64) -> [String; 3] {
 pub(super) fn shortage(what: &str, shortages: u64) -> [String; 3] {
     let (seen, advice) = match what {
         "ports" => (
-            "connects refused for want of a local port",
+            "connects failed: no local port was free",
             "fewer connections, load.keep_alive = true, or more source addresses",
         ),
-        _ => ("sockets refused for want of a file descriptor", "pushmark doctor says how to raise the limit"),
+        _ => (
+            "sockets could not be opened: no file descriptor was free",
+            "pushmark doctor says how to raise the limit",
+        ),
     };
     [
-        format!("{} {seen} (invalid from 1)", grouped(shortages)),
-        "this machine ended the crowd, not the server".into(),
+        format!("{} {seen} (invalid from 1)", TERMINAL.count(shortages)),
+        "this machine limited the crowd, not the server".into(),
         advice.into(),
+    ]
+}
+
+pub(super) fn assumed_silent(arm: &Arm) -> [String; 3] {
+    let connections = &arm.connections;
+    [
+        format!(
+            "{} of {} subscriptions in {} are only assumed: the target sent them no response head",
+            TERMINAL.count(connections.assumed_silent),
+            TERMINAL.count(connections.opened),
+            arm.transport
+        ),
+        "a target that never answers looks like a target that has nothing to send".into(),
+        "run pushmark check on this scenario to see the answers; use a target that sends its head at once"
+            .into(),
     ]
 }
 
 pub(super) fn interrupted(measured_s: f64) -> [String; 3] {
     [
         format!("stopped by a signal after {measured_s:.1} s of measure"),
-        "what is here was measured; totals and tails are those of a shorter run".into(),
+        "the figures were measured, but totals and tail latencies are those of a shorter run".into(),
         "run it again to the end".into(),
     ]
 }
@@ -145,8 +323,8 @@ pub(super) fn interrupted(measured_s: f64) -> [String; 3] {
 pub(super) fn broken_off(error: &str) -> [String; 3] {
     [
         format!("ended early: {error}"),
-        "what is here was measured until then".into(),
-        "mend the cause, then run it again".into(),
+        "the figures cover only the time until then".into(),
+        "fix the cause, then run it again".into(),
     ]
 }
 
@@ -154,8 +332,8 @@ pub(super) fn clock_step(step_ns: i64) -> [String; 3] {
     let ms = step_ns as f64 / 1e6;
     let sign = if ms < 0.0 { "−" } else { "+" };
     [
-        format!("the wall clock was set by {sign}{:.1} ms during the run", ms.abs()),
-        "times of day of before and after differ; latencies use a clock that is never set".into(),
+        format!("the wall clock was changed by {sign}{:.1} ms during the run", ms.abs()),
+        "times of day before and after do not match; other latencies use a clock that is never set".into(),
         "let the clock settle (chronyc waitsync), then run it again".into(),
     ]
 }
@@ -164,10 +342,10 @@ pub(super) fn no_steady_state(arm: &Arm) -> [String; 3] {
     let length_us = arm.warmup.as_ref().map_or(0, |warmup| warmup.length_us);
     [
         format!(
-            "no steady state after {:.0} s: cost or latency still moved when measure began",
+            "no steady state after {:.0} s: cost or latency was still changing when measure began",
             length_us as f64 / 1e6
         ),
-        "a part of the figures is the server's warm-up".into(),
+        "the figures include a part of the server's warm-up".into(),
         "a longer warm-up (--set load.warmup.max=120s)".into(),
     ]
 }
@@ -175,25 +353,13 @@ pub(super) fn no_steady_state(arm: &Arm) -> [String; 3] {
 pub(super) fn flood_cut(flood: &Flood) -> [String; 3] {
     [
         format!(
-            "the flood ended where this machine did, at {} connections ({})",
-            grouped(flood.limit),
+            "this machine, not the server, ended the flood at {} connections ({})",
+            TERMINAL.count(flood.limit),
             flood.cut_by.as_deref().unwrap_or("this machine")
         ),
-        "the server's own limit was not met: it lies beyond".into(),
-        "a machine that holds more, or a higher limit of open files (pushmark doctor)".into(),
+        "the server's own limit was not reached: it is higher".into(),
+        "use a larger machine, or raise the limit of open files (pushmark doctor)".into(),
     ]
-}
-
-fn lag_seen(name: &str, figures: Option<(&'static str, i64, i64)>, s: &Seen<'_>) -> String {
-    let (percentile, lag_us, latency_us) = figures.unwrap_or(("p99", 0, 0));
-    format!(
-        "{name} {percentile} {} is {} of the delivery {percentile} {} in {} {}",
-        time(lag_us),
-        percent(s.share),
-        time(latency_us),
-        s.arm.transport,
-        from(s)
-    )
 }
 
 /// `(suspect from 80 %)`.
@@ -228,7 +394,7 @@ fn three(value: f64) -> String {
     }
 }
 
-/// To one significant digit: a crowd to try is a round number.
+/// Rounds down to one significant digit: the advice names a round number.
 fn round_down(value: f64) -> u64 {
     let value = value.max(1.0) as u64;
     let unit = 10u64.pow(value.ilog10());

@@ -6,7 +6,7 @@ use crate::Row;
 use crate::fault::{Fault, Reply};
 use crate::frames::Way;
 
-/// The messages of each answer, changed.
+/// Changes the messages of each answer.
 fn answers(change: impl Fn(&mut Vec<Value>) + Send + Sync + 'static) -> Fault {
     Fault::reply(move |request, reply| {
         if request.path() == "/cometd" {
@@ -23,7 +23,7 @@ fn replies(on: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'static
     answers(move |messages| messages.iter_mut().filter(|message| message["channel"] == on).for_each(&change))
 }
 
-/// The messages of each request, changed.
+/// Changes the messages of each request.
 fn asked(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
     Fault::request(move |request| {
         let mut document = request.json();
@@ -35,7 +35,7 @@ fn asked(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
     })
 }
 
-/// A message is answered in the server's place, which never hears of it.
+/// Answers a message in the server's place; the server never receives it.
 fn forged(on: &'static str) -> Fault {
     Fault::request(move |request| {
         let document = request.json();
@@ -112,7 +112,7 @@ pub const FAULTS: &[Row] = &[
         })
     }),
     ("6.7/12", "the connection ended before the head", || {
-        // The connect that was held for long is the one that the second one ends.
+        // The connect that was held for long is the one that the second connect ends.
         Fault::reply(|request, reply| {
             reply.dropped = String::from_utf8_lossy(&request.body).contains("\"timeout\":20000");
         })

@@ -12,7 +12,7 @@ use crate::tool::pass;
 
 const SUBSCRIBED: &str = "pushmark-subscribed";
 
-/// The numbers of an acknowledgement, each changed.
+/// Changes each number of an acknowledgement.
 fn told(reply: &mut Reply, change: impl Fn(u64) -> u64) {
     let Some(told) = reply.header(SUBSCRIBED) else { return };
     let changed = told.split(',').map(|pair| {

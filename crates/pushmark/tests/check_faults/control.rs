@@ -81,7 +81,7 @@ pub const FAULTS: &[Row] = &[
             }
         })
     }),
-    ("2.4/2", "stands in its log", || Fault { logs: true, ..Fault::default() }),
+    ("2.4/2", "is in its log", || Fault { logs: true, ..Fault::default() }),
     ("2.5/1", "Close(Some(1000))", || {
         Fault::frame(|_, frame| match frame.opcode() {
             8 => vec![Frame::new(8, &1000u16.to_be_bytes())],

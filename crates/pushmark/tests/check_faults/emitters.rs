@@ -1,5 +1,8 @@
 //! Faults of CONTRACT 5.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Value, json};
 
 use crate::Row;
@@ -73,7 +76,7 @@ pub const FAULTS: &[Row] = &[
         changed(|document| document["interval_us"] = json!(document["interval_us"].as_u64().unwrap_or(0) + 1))
     }),
     ("5.3/1", "before it was due", || {
-        // The last field of a stamp is when it was sent: long ago.
+        // The last field of a stamp is the time of sending: long ago.
         Fault::frame(|_, mut frame| {
             if let Some(at) = frame.payload.len().checked_sub(10).filter(|_| frame.opcode() == 1) {
                 frame.payload[at..].copy_from_slice(b"0000000001");
@@ -99,7 +102,7 @@ pub const FAULTS: &[Row] = &[
     ("5.5/1", "after the answer", || {
         Fault::request(|request| {
             let all = request.is("DELETE", "/emitters");
-            // Told so, not done; the first of a case finds none.
+            // The answer claims two, but nothing is done; the first DELETE of a case must find none.
             all.then(|| Reply::json(200, &json!({"cleared": 2})))
         })
     }),
@@ -111,3 +114,26 @@ pub const FAULTS: &[Row] = &[
         })
     }),
 ];
+
+/// Returns the fault of a late server, which skips the last tick of an emitter and counts the skip.
+pub fn last_tick_skipped() -> Fault {
+    let skipped = Arc::new(AtomicBool::new(false));
+    let seen = skipped.clone();
+    let lost = Fault::frame(move |_, frame| {
+        let last = b":000003b:";
+        let is_last = frame.payload.windows(last.len()).any(|bytes| bytes == last);
+        seen.fetch_or(is_last, Ordering::Relaxed);
+        if is_last { Vec::new() } else { vec![frame] }
+    });
+    let counted = Fault::reply(move |request, reply| {
+        if request.path() == "/stats" && skipped.load(Ordering::Relaxed) {
+            reply.change(|stats| {
+                for (key, by) in [("skipped", 1), ("count", -1)] {
+                    let count = stats["emits"][key].as_i64().expect("a count");
+                    stats["emits"][key] = json!(count + by);
+                }
+            });
+        }
+    });
+    Fault { frame: lost.frame, ..counted }
+}

@@ -1,4 +1,4 @@
-//! What a fault may do to what passes through the proxy.
+//! The possible faults in the traffic through the proxy.
 
 use serde_json::Value;
 
@@ -11,17 +11,17 @@ pub struct Request {
     pub target: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Bytes that its head had.
+    /// Length of its head in bytes.
     pub head_len: usize,
 }
 
-/// An answer on its way to the client; its body is empty where it has no end.
+/// An answer on its way to the client; the body of an endless answer is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Nothing of it is passed on, and the connection ends.
+    /// Nothing of the answer is passed on, and the connection ends.
     pub dropped: bool,
 }
 
@@ -37,43 +37,43 @@ pub enum Manner {
     /// As the server does.
     #[default]
     Plain,
-    /// Of two requests sent ahead the second is handled first.
+    /// Of two pipelined requests the second is handled first.
     Reverse,
-    /// It ends after each answer.
+    /// The connection ends after each answer.
     CloseEach,
-    /// What waits for a client who does not read is kept, all of it.
+    /// Everything is kept for a client that does not read.
     Unbounded,
-    /// Each chunk is a write of its own.
+    /// Each chunk is sent in a separate write.
     Apart,
-    /// An answer without end ends without its last chunk.
+    /// An endless answer ends without its last chunk.
     NoEnd,
-    /// An answer without end ends where nothing was said for a second.
+    /// An endless answer ends if the server sends nothing for a second.
     Impatient,
-    /// The sizes of chunks are no hexadecimal digits.
+    /// The sizes of chunks are not hexadecimal digits.
     Broken,
 }
 
-/// One thing that is wrong. What is absent is as the server does it.
+/// One fault. Everything absent is as the server does it.
 #[derive(Default)]
 pub struct Fault {
     /// Sees each request; may change it, or answer in the server's place.
     pub request: Option<OnRequest>,
-    /// Sees each answer, and each head of an answer without end.
+    /// Sees each answer, and each head of an endless answer.
     pub reply: Option<OnReply>,
-    /// Sees each chunk of an answer without end.
+    /// Sees each chunk of an endless answer.
     pub chunk: Option<OnChunk>,
     /// Sees each frame of a WebSocket.
     pub frame: Option<OnFrame>,
     /// Frames of a client that come back unmasked are answers, not passed on.
     pub answers_frames: bool,
-    /// Answers what is no HTTP.
+    /// The answer to input that is not HTTP.
     pub no_http: Option<Reply>,
     pub manner: Manner,
     /// How the process seems to end.
     pub ended: Option<OnEnd>,
-    /// Every request seems to stand in the log.
+    /// Every request seems to be in the log.
     pub logs: bool,
-    /// What the server seems to say first.
+    /// The first line that the server seems to write.
     pub first_line: Option<&'static str>,
 }
 
@@ -108,7 +108,7 @@ impl Request {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// An argument of the query as it stands there; absent: empty.
+    /// Returns an argument of the query without decoding; empty if absent.
     pub fn argument(&self, name: &str) -> &str {
         let query = self.target.split_once('?').map_or("", |(_, query)| query);
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -131,7 +131,7 @@ impl Request {
         self.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
     }
 
-    /// Its body as a document; null where it is none.
+    /// Returns its body as a JSON document; null if it is not valid JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -157,7 +157,7 @@ impl Request {
 }
 
 impl Reply {
-    /// A whole answer with a document.
+    /// Builds a whole answer with a JSON document.
     pub fn json(status: u16, document: &Value) -> Reply {
         let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
         Reply { status, headers, body: document.to_string().into_bytes(), dropped: false }
@@ -185,7 +185,7 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Changes a document, where there is one.
+    /// Changes the JSON document of the answer, if there is one.
     pub fn change(&mut self, break_it: impl FnOnce(&mut Value)) {
         let mut document = self.document();
         if !document.is_null() {

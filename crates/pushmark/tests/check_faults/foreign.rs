@@ -6,7 +6,7 @@ use crate::Row;
 use crate::fault::{Fault, Manner};
 use crate::frames::{Frame, Way};
 
-/// Of what a transport hands over, the fourth and the fifth change places.
+/// Swaps the fourth and the fifth message that a transport delivers.
 fn swapped(path: &'static str) -> Fault {
     let held = Mutex::new((0, Vec::new()));
     Fault::chunk(move |request, chunk| {
@@ -81,7 +81,7 @@ pub const FAULTS: &[Row] = &[
     }),
     ("sse/orders", "the order", || swapped("/sse")),
     ("sse/frames", "did not come", || {
-        // A line end within the data: another event, or another line.
+        // A line end within the data starts another event or another line.
         Fault::chunk(|_, chunk| {
             vec![String::from_utf8_lossy(&chunk).replace("pm1", "\n\ndata: pm1").into_bytes()]
         })

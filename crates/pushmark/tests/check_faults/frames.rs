@@ -1,4 +1,4 @@
-//! WebSocket frames on their way through the proxy, both ways.
+//! WebSocket frames that pass through the proxy, in both directions.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 
-/// Which way a frame goes.
+/// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Up,
@@ -31,7 +31,7 @@ impl Frame {
         self.first & 0xf
     }
 
-    /// Takes one off the front.
+    /// Takes one frame off the front.
     fn take(bytes: &mut Vec<u8>) -> Option<Frame> {
         let masked = bytes.get(1)? & 0x80 != 0;
         let (len, mut at) = match bytes[1] & 0x7f {
@@ -63,7 +63,7 @@ impl Frame {
             }
         }
         if self.masked {
-            // A key of zeros masks into the same bytes.
+            // A mask key of zeros leaves the bytes unchanged.
             bytes.extend_from_slice(&[0; 4]);
         }
         bytes.extend_from_slice(&self.payload);
@@ -71,7 +71,7 @@ impl Frame {
     }
 }
 
-/// Relays until either side has ended; frames that a fault sends back the way they came go there.
+/// Relays until either side has ended. Frames that a fault sends back go to their sender.
 pub fn relay(
     client: &TcpStream,
     server: &TcpStream,
@@ -104,7 +104,7 @@ fn one_way(
             Some(break_it) => {
                 while let Some(frame) = Frame::take(&mut bytes) {
                     for mut frame in break_it(way, frame) {
-                        // An answer in the server's place: it is the only one that does not mask.
+                        // An answer in the server's place: only such frames are unmasked.
                         if way == Way::Up && !frame.masked && fault.answers_frames {
                             from.write_all(&frame.bytes()).ok()?;
                         } else {

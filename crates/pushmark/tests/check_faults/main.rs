@@ -1,5 +1,5 @@
-//! Every case of the conformance suite is shown able to fail: a proxy in front of the real
-//! built-in server breaks one thing, and the case that looks at it must say so.
+//! Every case of the conformance suite is shown to be able to fail: a proxy in front of the real built-in
+//! server breaks one thing, and the case for it must report that.
 
 #![allow(unreachable_pub, reason = "a test has no users")]
 
@@ -27,10 +27,10 @@ use fault::Fault;
 use pushmark::check::{self, Finding, Options, Verdict};
 use subject::Built;
 
-/// Servers with a fault that are checked at once: most of their time is waiting.
+/// Servers with a fault that are checked at the same time: most of their time is waiting.
 const AT_ONCE: usize = 12;
 
-/// A fault, the case that must fail of it, and words of the reason that it must give.
+/// A fault, the case that must fail because of it, and words that its reason must contain.
 pub type Row = (&'static str, &'static str, fn() -> Fault);
 
 fn rows() -> Vec<Row> {
@@ -62,7 +62,7 @@ fn run(fault: Fault, only: &[&str]) -> Vec<Finding> {
     check::check(&subject, &options, &|_| {}, &|| false)
 }
 
-/// The proxy by itself changes nothing: what fails below fails of its fault.
+/// The proxy alone changes nothing, so the failures below come from the faults.
 #[test]
 fn behind_a_proxy_that_breaks_nothing_every_case_passes() {
     let mut findings = run(Fault::default(), &[]);
@@ -74,6 +74,12 @@ fn behind_a_proxy_that_breaks_nothing_every_case_passes() {
         .map(|finding| format!("{}: {:?}", finding.case.id, finding.verdict))
         .collect();
     assert!(not_passed.is_empty(), "{not_passed:#?}");
+}
+
+#[test]
+fn an_emitter_that_skips_its_last_tick_and_counts_it_keeps_the_contract() {
+    let findings = run(emitters::last_tick_skipped(), &["5.4/1"]);
+    assert_eq!(findings.first().map(|finding| &finding.verdict), Some(&Verdict::Pass));
 }
 
 #[test]

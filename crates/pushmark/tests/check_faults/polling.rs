@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::Row;
 use crate::fault::{Fault, Reply, Request};
 
-/// The lines of a body, changed.
+/// Changes the lines of a body.
 fn lines(
     concerns: impl Fn(&Request) -> bool + Send + Sync + 'static,
     change: impl Fn(&mut Vec<&[u8]>) + Send + Sync + 'static,

@@ -1,5 +1,5 @@
-//! A proxy in front of the real built-in server that breaks one thing: what passes through it is
-//! taken apart, shown to the fault, and put together again.
+//! A proxy in front of the real built-in server that breaks one thing: it parses the traffic, shows it to
+//! the fault, and encodes it again.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use crate::frames;
 
 const HEAD_MAX: usize = 64 * 1024;
 
-/// A proxy that listens. Dropping it ends it.
+/// A listening proxy. Dropping it ends it.
 pub struct Proxy {
     pub address: SocketAddr,
     over: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ impl Proxy {
                 if ended.load(Ordering::Relaxed) {
                     return;
                 }
-                // A server that is gone takes no connections: neither does its proxy.
+                // If the server is gone, the proxy accepts no connections either.
                 let Ok(server) = TcpStream::connect(upstream) else { continue };
                 let (fault, log) = (Arc::clone(&fault), Arc::clone(&log));
                 std::thread::spawn(move || {
@@ -59,11 +59,11 @@ impl Drop for Proxy {
     }
 }
 
-/// One connection of a client, and the one to the server that belongs to it.
+/// One connection of a client, and its connection to the server.
 struct Line {
     client: TcpStream,
     server: TcpStream,
-    /// Bytes of the client that were read too far, and those of the server.
+    /// Bytes from the client that are not yet parsed, and those from the server.
     up: Vec<u8>,
     down: Vec<u8>,
     fault: Arc<Fault>,
@@ -82,7 +82,7 @@ impl Line {
     fn converse(&mut self) -> Option<()> {
         loop {
             let Ok(first) = self.request()? else { return self.no_http() };
-            // What was sent ahead is there already, or a moment later.
+            // A pipelined request is there already, or a moment later.
             if self.fault.manner == Manner::Reverse && self.is_sent_ahead() {
                 let Ok(second) = self.request()? else { return None };
                 self.exchange(second)?;
@@ -102,7 +102,7 @@ impl Line {
         more
     }
 
-    /// The next request, whole; an error where it is none.
+    /// Reads the next whole request; an error if it is not valid HTTP.
     fn request(&mut self) -> Option<Result<Request, ()>> {
         let (mut request, length, len) = loop {
             match RequestHead::parse(&self.up) {
@@ -131,12 +131,12 @@ impl Line {
         Some(Ok(request))
     }
 
-    /// Hands one request on and its answer back.
+    /// Forwards one request, and its answer back.
     fn exchange(&mut self, mut request: Request) -> Option<()> {
         if let Some(reply) = self.fault.request.as_ref().and_then(|break_it| break_it(&mut request)) {
             return self.client.write_all(&reply.bytes()).ok();
         }
-        // A refusal may come before the last byte was taken.
+        // A refusal may arrive before the last byte was taken.
         let _ = self.server.write_all(&request.bytes());
         let (mut reply, length) = self.head()?;
         let path = request.path().to_owned();
@@ -178,7 +178,7 @@ impl Line {
                 let headers = head.headers.iter().map(|(name, value)| (name.to_owned(), text(value)));
                 let reply = Reply {
                     status: head.status,
-                    // The length is written anew.
+                    // The length is written again later.
                     headers: headers
                         .filter(|(name, _)| {
                             !["content-length", "transfer-encoding"].contains(&&*name.to_ascii_lowercase())
@@ -195,7 +195,7 @@ impl Line {
         }
     }
 
-    /// Chunks as they come: what came in one read goes out in one write.
+    /// Relays chunks as they arrive: the chunks of one read are sent in one write.
     fn relay_chunks(&mut self, request: &Request, mut decoder: BodyDecoder) -> Option<()> {
         watch(&self.client, &self.server);
         if self.fault.manner == Manner::Impatient {
@@ -257,7 +257,7 @@ impl Line {
         }
     }
 
-    /// What is no HTTP is the server's to answer.
+    /// Leaves input that is not HTTP to the server.
     fn no_http(&mut self) -> Option<()> {
         if let Some(reply) = &self.fault.no_http {
             return self.client.write_all(&reply.bytes()).ok();
@@ -271,7 +271,7 @@ impl Line {
     }
 }
 
-/// Ends the one side when the other has gone.
+/// Ends the server's side when the client has gone.
 pub fn watch(client: &TcpStream, server: &TcpStream) {
     let (Ok(client), Ok(server)) = (client.try_clone(), server.try_clone()) else { return };
     std::thread::spawn(move || {
@@ -281,7 +281,7 @@ pub fn watch(client: &TcpStream, server: &TcpStream) {
     });
 }
 
-/// Takes content off the front; whether the body has ended. `None` where it breaks its framing.
+/// Takes content off the front. Returns whether the body has ended; `None` if its framing is broken.
 fn take(decoder: &mut BodyDecoder, bytes: &mut Vec<u8>, mut on: impl FnMut(&[u8])) -> Option<bool> {
     let before = bytes.len();
     let mut input = &mut bytes[..];

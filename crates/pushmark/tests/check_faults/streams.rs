@@ -35,7 +35,7 @@ pub const FAULTS: &[Row] = &[
         })
     }),
     ("6.4/2", "a chunk of many", || {
-        // Two that come together are joined.
+        // Two chunks that arrive together are joined.
         let held = Mutex::new((0, Vec::new()));
         Fault::chunk(move |_, chunk| {
             let mut held = held.lock().expect("a chunk");

@@ -1,4 +1,4 @@
-//! The built-in server behind a proxy, as a subject of the check: running, and to be started.
+//! The built-in server behind a proxy, as a subject of the check: already running, or to be started.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::proxy::Proxy;
 use crate::tool;
 
-/// A server and its proxy; both end with this.
+/// A server and its proxy; both end when this value is dropped.
 pub struct Built {
     fault: Arc<Fault>,
     running: Started,
@@ -31,7 +31,7 @@ impl Built {
     pub fn subject(&self) -> Subject {
         Subject {
             name: "broken".into(),
-            way: self.running.proxy.address.into(),
+            endpoint: self.running.proxy.address.into(),
             transports: Transport::ALL.iter().map(|transport| transport.name().to_owned()).collect(),
             lacks: Vec::new(),
             row: Some(Row {
@@ -47,7 +47,7 @@ impl Built {
 }
 
 impl Built {
-    /// The same as a target that promises no contract.
+    /// Returns the same server as a target that promises no contract.
     pub fn foreign(&self) -> Subject {
         let address = self.running.proxy.address;
         let tool = tool::Tool::new();
@@ -61,7 +61,7 @@ impl Built {
     }
 }
 
-/// The built-in server by templates alone.
+/// The built-in server, described by templates alone.
 const TEMPLATES: &str = r#"
 [target.subscribe]
 poll = "http://ADDRESS/poll?channel={channel}"
@@ -95,7 +95,7 @@ struct Started {
     proxy: Proxy,
     fault: Arc<Fault>,
     end: Option<String>,
-    /// Held, so that the server may write to it.
+    /// Kept open, so that the server can write to it.
     _stdout: BufReader<ChildStdout>,
 }
 

@@ -1,4 +1,4 @@
-//! Small HTTP targets of a test: a thread a connection, each request to a closure.
+//! Small HTTP targets for tests: a thread for each connection, each request passed to a closure.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// A request, whole.
+/// A whole request.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: String,
@@ -19,31 +19,31 @@ pub struct Request {
 }
 
 impl Request {
-    /// An argument of the query; empty if absent.
+    /// Returns an argument of the query; empty if absent.
     pub fn argument(&self, name: &str) -> &str {
         self.query.get(name).map_or("", String::as_str)
     }
 
-    /// A header line; empty if absent.
+    /// Returns a header line; empty if absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
 }
 
-/// What a closure answers on, and what all connections share.
+/// The connection on which a closure answers, and the state that all connections share.
 pub struct Answer<'a> {
     pub stream: &'a mut TcpStream,
     pub hub: &'a Hub,
 }
 
 impl Answer<'_> {
-    /// A whole answer with a length.
+    /// Sends a whole answer with a length.
     pub fn sized(&mut self, status: &str, headers: &str, body: &[u8]) -> io::Result<()> {
         let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
         self.stream.write_all(&[head.as_bytes(), body].concat())
     }
 
-    /// A head without a length: the body runs until the connection ends.
+    /// Sends a head without a length: the body ends with the connection.
     pub fn head(&mut self, content_type: &str) -> io::Result<()> {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n");
         self.stream.write_all(head.as_bytes())
@@ -56,7 +56,7 @@ impl Answer<'_> {
     }
 }
 
-/// Everything published so far, and who waits for more.
+/// Everything published so far, with a way to wait for more.
 #[derive(Debug, Default)]
 pub struct Hub {
     messages: Mutex<Vec<Vec<u8>>>,
@@ -71,13 +71,13 @@ impl Hub {
         self.news.notify_all();
     }
 
-    /// How many were published.
+    /// Returns how many messages were published.
     pub fn count(&self) -> usize {
         lock(&self.messages).len()
     }
 
-    /// What was published after the first `seen`, once there is any. `None`: none within a time,
-    /// or the test is over.
+    /// Waits for messages after the first `seen`, and returns them. `None` if there is none within the
+    /// time, or if the test is over.
     pub fn after(&self, seen: usize, within: Duration) -> Option<Vec<Vec<u8>>> {
         let quiet =
             |messages: &mut Vec<Vec<u8>>| messages.len() <= seen && !self.ended.load(Ordering::Relaxed);
@@ -85,11 +85,17 @@ impl Hub {
         (messages.len() > seen).then(|| messages[seen..].to_vec())
     }
 
+    /// Ends the test: all waits return.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        self.news.notify_all();
+    }
+
     pub fn over(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Every request, in the order of their coming.
+    /// Returns every request, in the order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.log).clone()
     }
@@ -99,7 +105,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A target that listens. Dropping it ends it.
+/// A listening target. Dropping it ends it.
 #[derive(Debug)]
 pub struct Target {
     pub address: SocketAddr,
@@ -107,7 +113,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// On a free port of 127.0.0.1.
+    /// Starts on a free port of 127.0.0.1.
     pub fn start(
         handle: impl Fn(&Request, &mut Answer<'_>) -> io::Result<()> + Send + Sync + 'static,
     ) -> Target {
@@ -134,7 +140,7 @@ impl Target {
         Target { address, hub }
     }
 
-    /// `http://host:port` and a path.
+    /// Returns `http://host:port` and a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -142,8 +148,7 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        self.hub.ended.store(true, Ordering::Relaxed);
-        self.hub.news.notify_all();
+        self.hub.end();
         // Wakes the listener.
         let _ = TcpStream::connect(self.address);
     }
@@ -192,7 +197,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
     })
 }
 
-/// One request, its answer's status and body: for talking to a server from a test.
+/// Sends one request to a server. Returns the status and body of its answer.
 pub fn ask(address: &str, method: &str, path: &str, body: &str) -> io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(super::PATIENCE))?;

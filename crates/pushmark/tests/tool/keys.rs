@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A key a line: a dot goes down, `[]` into every item, `?` may be absent.
+/// A key a line: a dot descends into a key, `[]` into every item, `?` marks a key that may be absent.
 const KEYS: &str = "
 schema id name started_at seed scenario plan environment phases[].name
 verdict.state verdict.reasons[].code verdict.reasons[].seen verdict.reasons[].why verdict.reasons[].try
@@ -20,7 +20,7 @@ arms[].generator.cpu_us arms[].generator.rss_bytes_peak arms[].generator.run_que
 arms[].wire.bytes_in arms[].wire.bytes_out
 ";
 
-/// Distributions: each with the keys of one.
+/// Distributions: each has the keys of a distribution.
 const DISTRIBUTIONS: &str = "
 arms[].delivery.latency arms[].delivery.from_sent arms[].delivery.read_lag
 arms[].published.lag arms[].generator.loop_lag
@@ -28,7 +28,7 @@ arms[].published.lag arms[].generator.loop_lag
 
 const OF_A_DISTRIBUTION: &str = "count negative min_us p50_us p90_us max_us mean_us histogram";
 
-/// The keys of this list that a run of complete arms lacks.
+/// Returns the keys of this list that a run of complete arms lacks.
 pub fn lacking(run: &Value) -> Vec<String> {
     let mut keys: Vec<String> = KEYS.split_whitespace().map(str::to_owned).collect();
     for distribution in DISTRIBUTIONS.split_whitespace() {
@@ -76,7 +76,7 @@ fn has(value: &Value, key: &str) -> bool {
     }
 }
 
-/// Times are whole µs: no key that ends in `_us` holds a fraction, means apart.
+/// Checks that times are whole µs: no key that ends in `_us` has a fraction, except means.
 pub fn fractions(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! A page in a headless Chromium, driven over its debugging protocol: opened, asked, looked at.
+//! A page in a headless Chromium, driven over its debugging protocol: opened, queried, captured.
 
 #![allow(unreachable_pub, reason = "shared by test files")]
 
@@ -21,13 +21,13 @@ pub struct Page {
     _browser: Process,
     session: Session,
     number: u64,
-    /// What the page complained of.
+    /// The page's error messages.
     pub complaints: Vec<String>,
     _profile: tempfile::TempDir,
 }
 
 impl Page {
-    /// Starts a browser; none where there is none on this machine.
+    /// Starts a browser; `None` if this machine has no browser.
     pub fn open() -> Option<Page> {
         let chromium = in_path("chromium");
         if !have(chromium.is_some(), "chromium") {
@@ -47,14 +47,21 @@ impl Page {
         command.stderr(Stdio::null());
         let browser = Process::start(&mut command).with_children();
         let told: PathBuf = profile.path().join("DevToolsActivePort");
-        let port = || fs::read_to_string(&told).ok()?.lines().next()?.parse::<u16>().ok();
+        // Two lines: once the second is there, the first is whole.
+        let port = || {
+            let text = fs::read_to_string(&told).ok()?;
+            let (port, _) = text.split_once('\n')?;
+            port.parse::<u16>().ok()
+        };
         until("the browser says its port", || port().is_some());
         let list = format!("http://127.0.0.1:{}/json/list", port().expect("a port"));
         let mut target = None;
         until("there is a page", || {
             let answer = http::get(&(&*list).into(), PATIENCE).map(|answer| answer.body).unwrap_or_default();
             let pages: Value = serde_json::from_slice(&answer).unwrap_or_default();
-            target = pages[0]["webSocketDebuggerUrl"].as_str().map(str::to_owned);
+            // A browser has targets other than its page, and they may be listed first.
+            let page = pages.as_array().and_then(|all| all.iter().find(|one| one["type"] == "page"));
+            target = page.and_then(|page| page["webSocketDebuggerUrl"].as_str()).map(str::to_owned);
             target.is_some()
         });
         let target = target.expect("a page").replacen("ws://", "", 1);
@@ -75,7 +82,7 @@ impl Page {
         assert!(answer["errorText"].is_null(), "{url}: {answer}");
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     #[track_caller]
     pub fn ask(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -84,7 +91,7 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true; one that cannot be evaluated yet is not.
+    /// Waits until an expression is true; an expression that cannot be evaluated yet is not.
     #[track_caller]
     pub fn until(&mut self, expression: &str) {
         until(expression, || {
@@ -93,7 +100,7 @@ impl Page {
         });
     }
 
-    /// What its reader has: width and height of the window, and what they prefer.
+    /// Sets width and height of the window, and the reader's preferences.
     pub fn reader(&mut self, width: u32, height: u32, features: &[(&str, &str)]) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size);
@@ -102,7 +109,7 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// A picture of it, as PNG in base64.
+    /// Returns a picture of the page, as PNG in base64.
     pub fn picture(&mut self) -> String {
         let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         answer["data"].as_str().expect("a picture").to_owned()

@@ -1,4 +1,4 @@
-//! nginx as it stands before push servers: it ends TLS and hands on to the built-in server.
+//! nginx as a front of push servers: it ends TLS and forwards to the built-in server.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use super::{Tool, have, program, until};
 
-/// Whether nginx is here.
+/// Returns whether nginx is installed.
 pub fn nginx() -> bool {
     have(path().is_some(), "nginx")
 }
@@ -33,7 +33,7 @@ impl Authority {
         Authority(Issuer::new(params, key))
     }
 
-    /// Vouches for a host or a client: writes `NAME.pem` and `NAME.key`.
+    /// Signs a certificate for a host or a client: writes `NAME.pem` and `NAME.key`.
     pub fn vouch(&self, tool: &Tool, name: &str) {
         let key = KeyPair::generate().expect("a key");
         let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
@@ -46,12 +46,12 @@ impl Authority {
 pub struct Terminator {
     pub port: u16,
     children: Vec<Child>,
-    /// Held, so that the server may write to it.
+    /// Kept open, so that the server can write to it.
     _stdout: BufReader<ChildStdout>,
 }
 
 impl Terminator {
-    /// On `https://localhost`, with the certificate `localhost.pem` of the folder; `serve` are the
+    /// Starts on `https://localhost`, with the certificate `localhost.pem` of the folder; `serve` are the
     /// server's arguments, `more` directives of nginx.
     pub fn start(tool: &Tool, serve: &[&str], more: &str) -> Terminator {
         let (mut terminator, command) = Terminator::asleep(tool, serve, more);
@@ -63,7 +63,7 @@ impl Terminator {
         terminator
     }
 
-    /// The same but for nginx, which the command starts.
+    /// Starts the same except nginx, which the command starts.
     pub fn asleep(tool: &Tool, serve: &[&str], more: &str) -> (Terminator, Vec<String>) {
         let mut command = Command::new(program());
         command.args(["serve", "--port", "0"]).args(serve).stdin(Stdio::null()).stderr(Stdio::null());

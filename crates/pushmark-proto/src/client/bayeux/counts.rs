@@ -1,30 +1,30 @@
 //! What a session counts.
 
-/// Counts since they were last taken ([`super::Session::take_counts`]).
+/// Counts since the last call of [`super::Session::take_counts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Handshakes asked for, the first one among them.
+    /// Handshakes requested, including the first.
     pub handshakes: u32,
-    /// Connects asked for.
+    /// Connects requested.
     pub connects: u32,
     /// Connects answered without success.
     pub connects_failed: u32,
     /// Replies with code 402: the server does not know the session.
     pub unknown_client: u32,
-    /// Advice to connect again. Nothing to obey: that is what a client does.
+    /// Advice to connect again. The client does so anyway.
     pub advice_retry: u32,
-    /// Advice to make a new handshake, obeyed.
+    /// Advice to make a new handshake, followed.
     pub advice_handshake: u32,
-    /// Advice not to come back, obeyed.
+    /// Advice not to reconnect, followed.
     pub advice_none: u32,
-    /// Pauses before a connect that advice asked for, obeyed.
+    /// Pauses before a connect that advice asked for, followed.
     pub advice_interval: u32,
-    /// Replies that say that another client with the same cookies is connected.
+    /// Replies that report another connected client with the same cookies.
     pub multiple_clients: u32,
-    /// Batches of the acknowledge extension that came and are acknowledged by the next connect.
+    /// Batches of the acknowledge extension received. The next connect acknowledges them.
     pub batches: u32,
-    /// Publications that were answered with success, and without.
+    /// Publications answered with success.
     pub published: u32,
-    /// Those refused.
+    /// Publications answered without success.
     pub published_failed: u32,
 }

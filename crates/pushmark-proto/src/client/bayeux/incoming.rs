@@ -1,9 +1,9 @@
-//! What one message of a reply has said, by its fields.
+//! The fields of one message in a reply.
 
 use crate::Failure;
 use crate::bayeux::{Advice, ConnectionType, Error, Value, channel, ext};
 
-/// The members that a client looks into.
+/// The members that a client reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Name {
     #[default]
@@ -20,7 +20,7 @@ pub(super) enum Name {
 }
 
 impl Name {
-    /// The name for a key as it was written, without its opening quote.
+    /// Returns the name for a key as written, without its opening quote.
     pub(super) fn read(raw: &[u8]) -> Name {
         match raw.strip_suffix(b"\"").unwrap_or(raw) {
             b"channel" => Name::Channel,
@@ -37,28 +37,28 @@ impl Name {
     }
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum About {
     Handshake,
     Connect,
     Subscribe,
     Disconnect,
-    /// Another message of the protocol, which asks nothing of a client.
+    /// Another message of the protocol. It requires no action of a client.
     Meta,
     /// An event, or the reply to a publication.
     #[default]
     Channel,
 }
 
-/// What is looked for.
+/// What to read in replies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    /// Whose advice is taken.
+pub(crate) struct ReplyFields {
+    /// The connection type whose advice applies.
     pub(crate) connection_type: ConnectionType,
-    /// Longest payload of a message in bytes.
+    /// The longest payload of a message in bytes.
     pub(crate) data_max: u64,
-    /// A client id is awaited; else the one that a reply may repeat is passed over.
+    /// Whether a client id is expected. Otherwise a repeated id is ignored.
     pub(crate) client_id: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Look {
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     pub(super) about: About,
-    /// Where it is a number, as those that this client gives are.
+    /// Absent unless it is a number, as the ids of this client are.
     pub(super) id: Option<u32>,
     pub(super) successful: Option<bool>,
     pub(super) code: Option<u16>,
@@ -75,18 +75,18 @@ pub(super) struct Incoming {
     pub(super) time: Option<ext::TimeSyncReply>,
     /// Bytes of payload so far.
     pub(super) data_len: u64,
-    /// Whether this connection type is among those offered; absent where nothing is said.
+    /// Whether this connection type is offered. Absent if the message does not list the types.
     pub(super) offered: Option<bool>,
     pub(super) client_id: Option<Box<str>>,
     pub(super) subscribed: Option<Box<str>>,
 }
 
-/// Longest client id, in bytes. It goes into every request.
+/// The longest client id, in bytes. Every request contains it.
 const CLIENT_ID_MAX: usize = 1024;
 
 impl Incoming {
-    /// Takes a member's value. What has the wrong type is as if it were not there.
-    pub(super) fn take(&mut self, name: Name, value: Value<'_>, look: &Look) -> Result<(), Failure> {
+    /// Stores a member's value. A value of the wrong type counts as absent.
+    pub(super) fn take(&mut self, name: Name, value: Value<'_>, look: &ReplyFields) -> Result<(), Failure> {
         match name {
             Name::Channel => {
                 self.about = match &*value.as_str().unwrap_or_default() {
@@ -98,7 +98,7 @@ impl Incoming {
                     _ => About::Channel,
                 };
             }
-            // Ours are strings of digits; some servers make numbers of them.
+            // Our ids are strings of digits. Some servers return them as numbers.
             Name::Id => self.id = value.text().trim_matches('"').parse().ok(),
             Name::ClientId if look.client_id => {
                 let id = value.as_str().unwrap_or_default();

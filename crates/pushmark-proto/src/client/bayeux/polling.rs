@@ -1,7 +1,7 @@
-//! The session over HTTP: a connect that is held, and a second connection while it is.
+//! The session over HTTP: a held connect, and a second connection for commands.
 
 use super::reader::{Part, Reader};
-use super::requests::Ask;
+use super::requests::RequestPurpose;
 use super::session::Session;
 use super::{Context, Lane};
 use crate::bayeux::ConnectionType;
@@ -15,11 +15,11 @@ use crate::{Failure, input};
 pub(in crate::client) struct Polling {
     pub(in crate::client) session: Session,
     reader: Reader,
-    /// There while its connection is.
+    /// Present while its connection exists.
     command: Option<Box<Command>>,
 }
 
-/// The second connection. The first one's exchange belongs to the client.
+/// The second connection. The exchange of the first one belongs to the client.
 #[derive(Debug, Default)]
 struct Command {
     exchange: Exchange,
@@ -31,12 +31,12 @@ impl Polling {
         Polling { session: Session::new(), reader: Reader::default(), command: None }
     }
 
-    /// What would be written on a lane now.
-    fn ask_now(&self, connect: &Exchange, lane: Lane) -> Option<Ask> {
+    /// Returns what can be written on a lane now.
+    fn ask_now(&self, connect: &Exchange, lane: Lane) -> Option<RequestPurpose> {
         match lane {
             Lane::Connect if connect.is_idle() => self.session.ask_now(),
             Lane::Command if self.command.as_ref().is_none_or(|command| command.exchange.is_idle()) => {
-                self.session.has_commands().then_some(Ask::Commands)
+                self.session.has_commands().then_some(RequestPurpose::Commands)
             }
             _ => None,
         }
@@ -47,7 +47,7 @@ impl Polling {
     }
 
     pub(in crate::client) fn will_subscribe(&self, connect: &Exchange, lane: Lane) -> bool {
-        self.ask_now(connect, lane) == Some(Ask::Subscribe)
+        self.ask_now(connect, lane) == Some(RequestPurpose::Subscribe)
     }
 
     pub(in crate::client) fn reusable(&self, connect: &Exchange, lane: Lane) -> bool {
@@ -57,7 +57,7 @@ impl Polling {
         }
     }
 
-    /// Appends what is due on a lane; nothing where nothing is.
+    /// Appends the pending request of a lane, if there is one.
     pub(in crate::client) fn write(
         &mut self,
         context: Context<'_>,
@@ -71,7 +71,7 @@ impl Polling {
             Lane::Connect => (exchange, session.settle_ask(session.next_ask(), request.body)),
             Lane::Command => (
                 &mut command.get_or_insert_default().exchange,
-                session.has_commands().then_some(Ask::Commands),
+                session.has_commands().then_some(RequestPurpose::Commands),
             ),
         };
         let Some(ask) = ask.filter(|_| exchange.is_idle()) else { return };
@@ -176,7 +176,7 @@ impl Polling {
         }
     }
 
-    /// A connection is gone. The client makes its own exchange afresh.
+    /// A connection is gone. The client resets its own exchange.
     pub(in crate::client) fn lane_lost(&mut self, lane: Lane) {
         match lane {
             Lane::Connect => {
@@ -190,7 +190,7 @@ impl Polling {
         }
     }
 
-    /// All are.
+    /// All connections are gone.
     pub(in crate::client) fn lost(&mut self) {
         self.lane_lost(Lane::Command);
         self.reader = Reader::default();

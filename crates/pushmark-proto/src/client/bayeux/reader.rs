@@ -1,42 +1,42 @@
-//! Replies as they pass: the payload handed on, everything else noted; no message is assembled.
+//! Reads replies as a stream: the payload is passed on, other fields are noted, and no message is assembled.
 //!
-//! The grammar is checked where it steers (arrays, members, strings, nesting), and values that
-//! are looked into are checked whole. Inside `data` only its end is looked for.
+//! The grammar is checked where it determines the structure (arrays, members, strings, nesting). Values that
+//! are read are checked completely. In `data` only the end is searched.
 
-use super::incoming::{Incoming, Look, Name};
+use super::incoming::{Incoming, Name, ReplyFields};
 use crate::Failure;
 use crate::bayeux::Value;
 
-/// Longest key, and longest value that is looked into, in bytes. Longer keys are none of ours.
+/// The longest key and the longest value that is read, in bytes. Longer keys are unknown keys.
 const KEPT_MAX: usize = 16 << 10;
 
 /// Deepest nesting of a value.
 const DEPTH_MAX: u16 = 512;
 
-/// Reads one body after the other.
+/// Reads bodies, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     place: Place,
-    /// The messages stand in an array.
+    /// The messages are in an array.
     array: bool,
     name: Name,
     value: Nesting,
-    /// A key or value that began in an earlier piece. Empty and without room otherwise.
+    /// A key or value that began in an earlier piece. Otherwise empty and without capacity.
     kept: Vec<u8>,
-    /// What the present message has said so far.
+    /// The fields of the present message so far.
     pub(super) incoming: Incoming,
 }
 
-/// Where in a body the next byte stands.
+/// The position of the next byte in a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Start,
-    /// Before a message. `first`: the array may end instead.
+    /// Before a message. `first`: the array may end here.
     Message {
         first: bool,
     },
-    /// Before a key. `first`: the object may end instead.
+    /// Before a key. `first`: the object may end here.
     Key {
         first: bool,
     },
@@ -49,29 +49,29 @@ enum Place {
     Done,
 }
 
-/// Where in a value the next byte stands.
+/// The position of the next byte in a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Nesting {
     depth: u16,
     string: bool,
     escaped: bool,
-    /// Neither a string nor a container: ends before what follows it.
+    /// Neither a string nor a container: it ends before the byte that follows it.
     scalar: bool,
 }
 
-/// What was found, at the end of the bytes taken.
+/// The element found at the end of the bytes taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Payload of the present message: what was taken, from here.
+    /// Payload of the present message: the bytes taken, from this offset.
     Data { from: usize },
-    /// The message is whole.
+    /// The message is complete.
     End,
-    /// The last byte taken is wrong. Those before it may be so in ways that are not looked for
-    /// here, and come first.
+    /// The last byte taken is invalid. Earlier bytes come first; they may be invalid in ways that are not
+    /// checked here.
     Wrong(Failure),
 }
 
-/// How many bytes are to be taken (at least one where there was one), and what they hold.
+/// The number of bytes to take (at least one, if there is one), and what they contain.
 pub(crate) struct Taken {
     pub(crate) len: usize,
     pub(crate) part: Option<Part>,
@@ -82,15 +82,15 @@ fn wrong(what: &'static str) -> Failure {
 }
 
 impl Reader {
-    /// Looks at bytes until something is found or they end.
-    pub(crate) fn next(&mut self, bytes: &[u8], look: &Look) -> Taken {
+    /// Reads bytes until an element is found or the bytes end.
+    pub(crate) fn next(&mut self, bytes: &[u8], look: &ReplyFields) -> Taken {
         let mut at = 0;
         let part = self.advance(bytes, &mut at, look).unwrap_or_else(|failure| Some(Part::Wrong(failure)));
         Taken { len: at, part }
     }
 
-    /// At a failure `at` stands behind the byte that is wrong.
-    fn advance(&mut self, bytes: &[u8], at: &mut usize, look: &Look) -> Result<Option<Part>, Failure> {
+    /// After a failure, `at` is behind the invalid byte.
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, look: &ReplyFields) -> Result<Option<Part>, Failure> {
         while let Some(&byte) = bytes.get(*at) {
             match self.place {
                 Place::InKey => self.key(bytes, at)?,
@@ -103,7 +103,7 @@ impl Reader {
                 }
                 _ if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') => *at += 1,
                 Place::Value => {
-                    // Its first byte is looked at again, as a part of it.
+                    // Its first byte is read again as a part of the value.
                     self.value = Nesting::begin(byte).inspect_err(|_| *at += 1)?;
                     self.place = Place::InValue;
                 }
@@ -129,7 +129,7 @@ impl Reader {
         Ok(())
     }
 
-    fn in_value(&mut self, bytes: &[u8], at: &mut usize, look: &Look) -> Result<(), Failure> {
+    fn in_value(&mut self, bytes: &[u8], at: &mut usize, look: &ReplyFields) -> Result<(), Failure> {
         let from = *at;
         let ended = self.value.scan(bytes, at)?;
         match self.name {
@@ -154,7 +154,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A byte between keys and values. Gives whether it ends a message.
+    /// Handles a byte between keys and values. Returns whether it ends a message.
     fn structure(&mut self, byte: u8) -> Result<bool, Failure> {
         self.place = match (self.place, byte) {
             (Place::Start, b'[') => {
@@ -177,27 +177,27 @@ impl Reader {
                 self.place = if self.array { Place::AfterMessage } else { Place::Done };
                 return Ok(true);
             }
-            (Place::Start, _) => return Err(wrong("neither an array of messages nor one")),
-            (Place::Message { .. }, _) => return Err(wrong("a message that is no object")),
+            (Place::Start, _) => return Err(wrong("neither a message nor an array of messages")),
+            (Place::Message { .. }, _) => return Err(wrong("a message that is not an object")),
             (Place::Done, _) => return Err(wrong("more than one array of messages")),
             _ => return Err(wrong("not JSON")),
         };
         Ok(false)
     }
 
-    /// The body has ended. Gives whether there was one.
+    /// Handles the end of the body. Returns whether there was one.
     pub(crate) fn body_ends(&mut self) -> Result<bool, Failure> {
         let place = self.place;
         *self = Reader::default();
         match place {
             Place::Done => Ok(true),
             Place::Start => Ok(false),
-            _ => Err(wrong("the body ends in the middle")),
+            _ => Err(wrong("the body is incomplete")),
         }
     }
 }
 
-/// The whole of a text that came in pieces, once it has ended; as it stands where it is one.
+/// Returns a text that arrived in pieces, once it has ended. A text in one piece is not copied.
 fn keep<'k>(
     kept: &'k mut Vec<u8>,
     bytes: &'k [u8],
@@ -228,7 +228,7 @@ impl Nesting {
         Ok(Nesting { scalar, ..Nesting::default() })
     }
 
-    /// Goes on to the end of the value, or of the bytes. Gives whether the value ends there.
+    /// Continues to the end of the value or of the bytes. Returns whether the value ends there.
     fn scan(&mut self, bytes: &[u8], at: &mut usize) -> Result<bool, Failure> {
         if self.scalar {
             let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t'..=b'\r');

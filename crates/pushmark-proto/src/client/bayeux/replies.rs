@@ -1,4 +1,4 @@
-//! What replies make of a session.
+//! Applies replies to a session.
 
 use super::incoming::{About, Incoming};
 use super::session::{Connect, FAILURES_MAX, Leaving, Session, Stage, Subscription};
@@ -6,11 +6,12 @@ use crate::Failure;
 use crate::bayeux::{Advice, Reconnect, ext};
 use crate::client::Event;
 
-/// A failure without advice is tried again after a second, then two, and so on up to this.
+/// The longest pause after failures without advice. The pause is one second at first and grows by a second
+/// each time.
 const PAUSE_MAX_MS: u32 = 30_000;
 
 impl Session {
-    /// A message has ended.
+    /// Handles a complete message.
     pub(super) fn message(&mut self, incoming: &mut Incoming) -> Result<Option<Event<'static>>, Failure> {
         let stale = incoming.id.is_some_and(|id| id < self.since_id);
         if incoming.about == About::Channel {
@@ -22,7 +23,7 @@ impl Session {
         if let Some(time) = &incoming.time {
             self.time.get_or_insert_default().answered(time, self.now_ms);
         }
-        // Who leaves is told not to come back; that is no news of the server.
+        // A reply to a disconnect advises not to reconnect. This is expected and not counted.
         if let Some(advice) = incoming.advice.filter(|_| self.leaving == Leaving::No) {
             self.advised(&advice);
         }
@@ -49,7 +50,7 @@ impl Session {
         incoming: &Incoming,
         stale: bool,
     ) -> Result<Option<Event<'static>>, Failure> {
-        // A reply has `successful`, an event has not: nothing else tells them apart.
+        // Only `successful` distinguishes a reply from an event.
         let Some(accepted) = incoming.successful else {
             return Ok((incoming.data_len > 0).then_some(Event::MessageEnd));
         };
@@ -70,7 +71,7 @@ impl Session {
     ) -> Result<Option<Event<'static>>, Failure> {
         if !success {
             self.stage = Stage::Unconnected;
-            // Without advice to try again a refusal is final.
+            // Without advice to retry, a refusal is final.
             return match reconnect {
                 Some(Reconnect::Retry | Reconnect::Handshake) => {
                     self.failed("handshake", incoming.code, 0).map(|()| None)
@@ -125,7 +126,7 @@ impl Session {
             return Ok(self.end());
         }
         self.stage = Stage::Connected;
-        // A first connect proves little: it is answered at once.
+        // A first connect proves little, because it is answered at once.
         if !std::mem::take(&mut self.prompt) {
             self.failures = 0;
         }
@@ -167,7 +168,7 @@ impl Session {
         unknown
     }
 
-    /// Counts advice, and keeps what outlives the message.
+    /// Counts advice and stores the parts that outlive the message.
     fn advised(&mut self, advice: &Advice) {
         match advice.reconnect {
             Some(Reconnect::Retry) => self.counts.advice_retry += 1,
@@ -179,11 +180,11 @@ impl Session {
         if let Some(timeout_ms) = advice.timeout_ms {
             self.timeout_ms = u32::try_from(timeout_ms).ok();
         }
-        // New advice replaces the old, what it does not say too.
+        // New advice replaces the old advice completely, including fields that it does not contain.
         self.interval_ms = advice.interval_ms.unwrap_or(0);
     }
 
-    /// A connect is due after the pause that was advised; `None`: never.
+    /// Schedules the next connect after the advised pause. Returns `None` if the advice forbids it.
     fn connect_as_advised(&mut self) -> Option<()> {
         let interval_ms = u32::try_from(self.interval_ms.min(i64::from(u32::MAX))).ok()?;
         self.counts.advice_interval += u32::from(interval_ms > 0);
@@ -196,7 +197,7 @@ impl Session {
         self.pause_ms = Some(pause_ms).filter(|&pause_ms| pause_ms > 0);
     }
 
-    /// To be tried again after a pause that grows; `free` failures in a row cost none.
+    /// Retries after a pause that grows. The first `free` failures in a row cause no pause.
     fn failed(&mut self, what: &'static str, code: Option<u16>, free: u8) -> Result<(), Failure> {
         self.failures += 1;
         if self.failures > FAILURES_MAX {
@@ -208,8 +209,8 @@ impl Session {
         Ok(())
     }
 
-    /// The server does not know the session any more: a handshake is due, and the subscription
-    /// has to be made anew.
+    /// The server does not know the session any more. A handshake is due, and the subscription must be made
+    /// again.
     fn start_over(
         &mut self,
         what: &'static str,
@@ -224,21 +225,21 @@ impl Session {
         self.subscribing = 0;
         self.client_id = Box::default();
         self.drop_pending();
-        // The first time at once; a server that forgets again and again is given time.
+        // The first retry is immediate. If the server repeatedly forgets the session, the pauses grow.
         self.failed(what, code, 1)?;
         Ok(stood.then_some(Event::Forgotten))
     }
 
     fn end(&mut self) -> Option<Event<'static>> {
         self.stage = Stage::Ended;
-        // What is still to be answered may be, but need not.
+        // Outstanding requests need no answer any more.
         self.connect = Connect::Due;
         self.subscription = Subscription::Wanted;
         self.drop_pending();
-        Some(Event::Closed { code: None })
+        Some(Event::Closed { code: None, reason: "" })
     }
 
-    /// They name a client id that is worth nothing now.
+    /// Drops pending publications, because their client id is invalid now.
     fn drop_pending(&mut self) {
         self.pending = Vec::new();
         self.counts.published_failed += std::mem::take(&mut self.pending_count);

@@ -1,12 +1,12 @@
-//! The messages that a session asks with. Each is noted in the session as it is written.
+//! The request messages of a session. Each is recorded in the session as it is written.
 
 use super::session::{Connect, Leaving, Session, Stage, Subscription};
 use crate::bayeux::{Advice, Batch, ConnectionType, Fields, Value, channel, quote};
 use crate::client::Config;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum RequestPurpose {
     Handshake,
     Subscribe,
     Connect,
@@ -15,27 +15,33 @@ pub(super) enum Ask {
 }
 
 impl Session {
-    /// What handshake, subscription and connect call for next; a connect that pauses is named too.
-    pub(super) fn next_ask(&self) -> Option<Ask> {
+    /// Returns the next request for handshake, subscription or connect. A paused connect is included.
+    pub(super) fn next_ask(&self) -> Option<RequestPurpose> {
         match self.stage {
             _ if self.leaving != Leaving::No => None,
-            Stage::Unconnected => Some(Ask::Handshake),
-            Stage::Connected if self.subscription == Subscription::Wanted => Some(Ask::Subscribe),
-            Stage::Connecting | Stage::Connected if self.connect != Connect::Held => Some(Ask::Connect),
+            Stage::Unconnected => Some(RequestPurpose::Handshake),
+            Stage::Connected if self.subscription == Subscription::Wanted => Some(RequestPurpose::Subscribe),
+            Stage::Connecting | Stage::Connected if self.connect != Connect::Held => {
+                Some(RequestPurpose::Connect)
+            }
             _ => None,
         }
     }
 
-    /// What may be asked now.
-    pub(super) fn ask_now(&self) -> Option<Ask> {
-        self.next_ask().filter(|ask| *ask == Ask::Subscribe || self.connect != Connect::Paused)
+    /// Returns the request that may be sent now.
+    pub(super) fn ask_now(&self) -> Option<RequestPurpose> {
+        self.next_ask().filter(|ask| *ask == RequestPurpose::Subscribe || self.connect != Connect::Paused)
     }
 
-    /// What is written next, given an array of channels to subscribe to. A client without any
-    /// has its subscription at once: one that only publishes.
-    pub(super) fn settle_ask(&mut self, ask: Option<Ask>, subscriptions: &[u8]) -> Option<Ask> {
+    /// Returns the next request to write, given an array of channels to subscribe to. A client without
+    /// channels, which only publishes, counts as subscribed at once.
+    pub(super) fn settle_ask(
+        &mut self,
+        ask: Option<RequestPurpose>,
+        subscriptions: &[u8],
+    ) -> Option<RequestPurpose> {
         let any = || Value::parse(subscriptions).is_ok_and(|channels| channels.items().next().is_some());
-        if ask == Some(Ask::Subscribe) && !any() {
+        if ask == Some(RequestPurpose::Subscribe) && !any() {
             self.subscription = Subscription::Stands;
             self.resumed = true;
             return self.next_ask();
@@ -43,15 +49,15 @@ impl Session {
         ask
     }
 
-    /// Whether publications or the disconnect wait.
+    /// Returns whether publications or the disconnect wait.
     pub(super) fn has_commands(&self) -> bool {
         !self.pending.is_empty() || self.leaving == Leaving::Wanted
     }
 
-    /// Appends an array of messages. `subscriptions`: an array of channels, for [`Ask::Subscribe`].
+    /// Appends an array of messages. `subscriptions` is an array of channels for [`RequestPurpose::Subscribe`].
     pub(super) fn write(
         &mut self,
-        ask: Ask,
+        ask: RequestPurpose,
         config: &Config,
         connection_type: ConnectionType,
         subscriptions: &[u8],
@@ -59,10 +65,10 @@ impl Session {
     ) {
         let mut batch = Batch::new(out);
         match ask {
-            Ask::Handshake => self.write_handshake(config, connection_type, &mut batch),
-            Ask::Subscribe => self.write_subscribe(config, subscriptions, &mut batch),
-            Ask::Connect => self.write_connect(config, connection_type, &mut batch),
-            Ask::Commands => self.write_commands(&mut batch),
+            RequestPurpose::Handshake => self.write_handshake(config, connection_type, &mut batch),
+            RequestPurpose::Subscribe => self.write_subscribe(config, subscriptions, &mut batch),
+            RequestPurpose::Connect => self.write_connect(config, connection_type, &mut batch),
+            RequestPurpose::Commands => self.write_commands(&mut batch),
         }
         batch.end();
     }
@@ -111,7 +117,7 @@ impl Session {
         if count > 1 && !config.bayeux.subscribe_each {
             write(channels.text(), self);
         } else {
-            // A string where it is one: servers older than the specification know nothing else.
+            // A single channel is a string, because servers older than the specification accept nothing else.
             channels.items().for_each(|channel| write(channel.text(), self));
         }
     }
@@ -160,14 +166,14 @@ impl Session {
     }
 }
 
-/// Ids are strings, as the specification wants them.
+/// Ids are strings, as the specification requires.
 pub(super) fn write_id(out: &mut Vec<u8>, id: u32) {
     out.push(b'"');
     crate::http1::write::decimal(out, u64::from(id));
     out.push(b'"');
 }
 
-/// An array of channel names, for [`crate::client::Request::body`].
+/// Appends an array of channel names for [`crate::client::Request::body`].
 pub fn write_channels<'c>(names: impl IntoIterator<Item = &'c str>, out: &mut Vec<u8>) {
     out.push(b'[');
     for (at, name) in names.into_iter().enumerate() {

@@ -1,56 +1,56 @@
-//! The session: what may be asked now, and what replies make of it.
+//! The session: which requests are allowed now, and how replies change its state.
 //!
-//! Handshake, a connect that is answered at once, the subscription, then one connect after the
-//! other. The subscription goes in a request of its own: it needs no held connect, and a server
-//! may hold a whole batch for the sake of a connect in it.
+//! First a handshake, then a connect that is answered at once, then the subscription, then one connect after
+//! the other. The subscription is a separate request, because it needs no held connect, and a server may hold
+//! a whole batch that contains a connect.
 
 use super::counts::Counts;
-use super::incoming::Look;
+use super::incoming::ReplyFields;
 use super::time_sync::TimeSync;
 use crate::bayeux::{ConnectionType, Fields, Value, channel as names, ext};
 use crate::client::Config;
 
-/// Most bytes of publications that wait to be written, unless one alone is longer.
+/// The most bytes of publications that wait to be written, unless a single one is longer.
 pub const PENDING_MAX: usize = 256 << 10;
 
-/// Handshakes, or connects, without success in a row after which a session gives up.
+/// The number of failed handshakes or connects in a row after which a session gives up.
 pub const FAILURES_MAX: u8 = 8;
 
-/// Why a publication was not taken.
+/// Why a publication was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpublished {
-    /// The handshake is not answered yet, or the session has ended.
+    /// The handshake is not yet answered, or the session has ended.
     NoSession,
-    /// [`PENDING_MAX`] bytes wait already.
+    /// [`PENDING_MAX`] bytes already wait.
     Full,
-    /// Neither a channel that can be published on, nor JSON.
+    /// The channel cannot be published on, or the data is not JSON.
     Malformed,
 }
 
-/// One client's session with a server. Outlives its connections.
+/// One client's session with a server. It outlives its connections.
 #[derive(Debug, Default)]
 pub struct Session {
     pub(super) stage: Stage,
     pub(super) connect: Connect,
     pub(super) subscription: Subscription,
     pub(super) leaving: Leaving,
-    /// The next connect is to be answered at once: the first, and those after a failure.
+    /// The next connect requests an immediate response: the first connect, and those after a failure.
     pub(super) prompt: bool,
-    /// Tell `Ready` once a connect succeeds: the connection is new, the session is not.
+    /// Emit `Ready` once a connect succeeds: the connection is new and the session is not.
     pub(super) resumed: bool,
     /// The server grants the acknowledge extension.
     pub(super) acknowledges: bool,
     pub(super) failures: u8,
-    /// Replies to subscriptions still to come.
+    /// Subscription replies that have not yet arrived.
     pub(super) subscribing: u16,
     pub(super) pause_ms: Option<u32>,
     pub(super) timeout_ms: Option<u32>,
-    /// As advised last.
+    /// From the last advice.
     pub(super) interval_ms: i64,
     pub(super) next_id: u32,
-    /// The handshake's; replies to what was asked before it are of a session that is gone.
+    /// The id of the handshake. Replies to earlier requests belong to a session that is gone.
     pub(super) since_id: u32,
-    /// The number of the last batch that came.
+    /// The number of the last batch received.
     pub(super) batch: i64,
     pub(super) client_id: Box<str>,
     pub(super) acknowledged: Option<Box<str>>,
@@ -67,12 +67,12 @@ pub(super) enum Stage {
     /// A handshake is due.
     #[default]
     Unconnected,
-    /// A handshake is asked for.
+    /// A handshake was sent.
     Handshaking,
-    /// There is a client id; no connect has succeeded yet.
+    /// There is a client id, but no connect has succeeded yet.
     Connecting,
     Connected,
-    /// For good.
+    /// Permanently.
     Ended,
 }
 
@@ -106,72 +106,72 @@ impl Session {
         Session { next_id: 1, batch: -1, prompt: true, ..Session::default() }
     }
 
-    /// The id that the server gave; empty before the handshake and after its session is gone.
+    /// Returns the id that the server assigned. Empty before the handshake and after the session is gone.
     pub fn client_id(&self) -> &str {
         &self.client_id
     }
 
-    /// The server said not to come back, or the session was ended by [`Session::disconnect`].
+    /// Returns whether the server advised not to reconnect, or [`Session::disconnect`] ended the session.
     pub fn has_ended(&self) -> bool {
         self.stage == Stage::Ended
     }
 
-    /// A connect is with the server.
+    /// Returns whether a connect is waiting at the server.
     pub fn is_held(&self) -> bool {
         self.connect == Connect::Held
     }
 
-    /// The connect that is with the server, or comes next, asks to be answered at once.
+    /// Returns whether the present or the next connect requests an immediate response.
     pub fn is_prompt(&self) -> bool {
         self.prompt
     }
 
-    /// The server granted the acknowledge extension to this session.
+    /// Returns whether the server granted the acknowledge extension to this session.
     pub fn acknowledges(&self) -> bool {
         self.acknowledges
     }
 
-    /// How long the server holds a connect, where it said so.
+    /// Returns how long the server holds a connect, if the server reported it.
     pub fn timeout_ms(&self) -> Option<u32> {
         self.timeout_ms
     }
 
-    /// The pause before the next connect (or handshake), once: the caller lets it pass and calls
+    /// Returns the pause before the next connect (or handshake), once. After it, the caller calls
     /// [`Session::pause_over`].
     pub fn take_pause_ms(&mut self) -> Option<u32> {
         self.pause_ms.take()
     }
 
-    /// The pause is over.
+    /// Ends the pause.
     pub fn pause_over(&mut self) {
         if self.connect == Connect::Paused {
             self.connect = Connect::Due;
         }
     }
 
-    /// `ext.pushmark.subscribed` of the reply that `Event::Ready` told of, once.
+    /// Returns `ext.pushmark.subscribed` of the reply that caused `Event::Ready`, once.
     pub fn take_acknowledged(&mut self) -> Option<Box<str>> {
         self.acknowledged.take()
     }
 
-    /// What was counted since the last call.
+    /// Returns the counts since the last call.
     pub fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.counts)
     }
 
-    /// For the timesync extension: the time on a clock of the caller's, before anything is
-    /// written or read. Without the extension it need not be told.
+    /// For the timesync extension: sets the time on the caller's clock, before anything is written or read.
+    /// Not needed without the extension.
     pub fn set_time_ms(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
 
-    /// What the timesync extension tells; absent before its first answer.
+    /// Returns the state of the timesync extension, or `None` before its first answer.
     pub fn time_sync(&self) -> Option<&TimeSync> {
         self.time.as_deref()
     }
 
-    /// Takes a publication, to be written with the next request on its lane. `data` is JSON.
-    /// Gives its id, by which `Event::Published` names it.
+    /// Accepts a publication, which is written with the next request on its lane. `data` is JSON. Returns its
+    /// id, which `Event::Published` repeats.
     pub fn publish(&mut self, channel: &str, data: &[u8]) -> Result<u32, Unpublished> {
         if !self.has_client_id() || self.leaving != Leaving::No {
             return Err(Unpublished::NoSession);
@@ -196,8 +196,8 @@ impl Session {
         Ok(id)
     }
 
-    /// Ends the session: a `/meta/disconnect` is written next, and `Event::Closed` tells of its
-    /// reply. A session that has not begun just ends.
+    /// Ends the session: a `/meta/disconnect` is written next, and its reply causes `Event::Closed`. A
+    /// session that has not begun ends at once.
     pub fn disconnect(&mut self) {
         match self.stage {
             Stage::Unconnected | Stage::Handshaking => self.stage = Stage::Ended,
@@ -218,18 +218,18 @@ impl Session {
         id
     }
 
-    /// What is looked for in replies.
-    pub(super) fn look(&self, config: &Config, connection_type: ConnectionType) -> Look {
+    /// Returns what to read in replies.
+    pub(super) fn look(&self, config: &Config, connection_type: ConnectionType) -> ReplyFields {
         let client_id = self.stage == Stage::Handshaking;
-        Look { connection_type, data_max: config.message_max, client_id }
+        ReplyFields { connection_type, data_max: config.message_max, client_id }
     }
 
     pub(super) fn time_request(&self) -> ext::TimeSyncRequest {
         self.time.as_deref().copied().unwrap_or_default().request(self.now_ms)
     }
 
-    /// The connection that carried handshake, subscription and connect is gone. Between two
-    /// requests that is nothing to a session, unless its client takes itself for lost.
+    /// Handles the loss of the connection for handshake, subscription and connect. Between two requests the
+    /// loss does not affect the session, unless the whole client is lost.
     pub(super) fn connect_lost(&mut self, client_lost: bool) {
         let asked = self.unanswered().is_some();
         if self.stage == Stage::Handshaking {
@@ -241,19 +241,19 @@ impl Session {
         if self.connect == Connect::Held {
             self.connect = Connect::Due;
         }
-        // Whether the session still stands is found out at once.
+        // The next connect finds out at once whether the session still exists.
         self.prompt |= asked || client_lost;
         self.resumed |= asked || client_lost;
     }
 
-    /// The connection that carried publications and the disconnect is gone.
+    /// Handles the loss of the connection for publications and the disconnect.
     pub(super) fn command_lost(&mut self) {
         if self.leaving == Leaving::Asked {
             self.leaving = Leaving::Wanted;
         }
     }
 
-    /// A request on the connect lane was answered without the reply that it is for.
+    /// Returns an error text if a request on the connect lane was answered without its reply.
     pub(super) fn unanswered(&self) -> Option<&'static str> {
         if self.stage == Stage::Handshaking {
             Some("no reply to the handshake")

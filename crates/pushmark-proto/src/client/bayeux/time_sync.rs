@@ -1,11 +1,11 @@
-//! The timesync extension: what a client believes of the server's clock.
+//! The timesync extension: a client's estimate of the server's clock.
 //!
-//! The averages of CometD's clients, over the last ten answers, in whole ms. Far too coarse for
-//! latencies; a cross-check.
+//! It computes the averages of CometD's clients over the last ten answers, in whole ms. They are far too
+//! coarse for latencies and serve as a cross-check.
 
 use crate::bayeux::ext::{TimeSyncReply, TimeSyncRequest};
 
-/// How many answers are averaged.
+/// The number of averaged answers.
 const WINDOW: usize = 10;
 
 /// The client's own estimate.
@@ -18,22 +18,22 @@ pub struct TimeSync {
 }
 
 impl TimeSync {
-    /// One way's time on the network.
+    /// Returns the one-way network time.
     pub fn lag_ms(&self) -> i64 {
         self.average(self.lags_ms.map(i64::from))
     }
 
-    /// The server's clock less the client's.
+    /// Returns the server's clock minus the client's.
     pub fn offset_ms(&self) -> i64 {
         self.average(self.offsets_ms)
     }
 
-    /// What goes into a handshake or a connect that is written now.
+    /// Returns the request fields for a handshake or a connect written now.
     pub(super) fn request(&self, now_ms: i64) -> TimeSyncRequest {
         TimeSyncRequest { tc: now_ms, l: self.lag_ms(), o: self.offset_ms() }
     }
 
-    /// An answer has come. One that is no answer to a request of ours says nothing.
+    /// Takes an answer. An implausible answer is ignored.
     pub(super) fn answered(&mut self, reply: &TimeSyncReply, now_ms: i64) {
         let round_trip = i128::from(now_ms) - i128::from(reply.tc) - i128::from(reply.p);
         let Ok(lag) = i32::try_from(round_trip / 2) else { return };

@@ -1,8 +1,8 @@
-//! The session over one WebSocket: every text is a body of messages, either way.
+//! The session over one WebSocket: every text is a body of messages, in both directions.
 
 use super::Context;
 use super::reader::{Part, Reader};
-use super::requests::Ask;
+use super::requests::RequestPurpose;
 use super::session::Session;
 use crate::Failure;
 use crate::bayeux::ConnectionType;
@@ -33,10 +33,10 @@ impl WebSocket {
     }
 
     pub(in crate::client) fn will_subscribe(&self) -> bool {
-        self.frames.is_open() && self.session.ask_now() == Some(Ask::Subscribe)
+        self.frames.is_open() && self.session.ask_now() == Some(RequestPurpose::Subscribe)
     }
 
-    /// Appends a text for each thing that is due, on a WebSocket that is open.
+    /// Appends one text for each request that is due, on an open WebSocket.
     pub(in crate::client) fn write(&mut self, config: &Config, subscriptions: &[u8], out: &mut Vec<u8>) {
         let WebSocket { session, frames, .. } = self;
         let mut text = |session: &mut Session, ask| {
@@ -45,14 +45,14 @@ impl WebSocket {
             });
         };
         while let Some(ask) = session.settle_ask(session.next_ask(), subscriptions) {
-            // One that pauses is passed over: the caller may have come for another reason.
+            // A paused connect is skipped: the caller may have called for another reason.
             if session.ask_now().is_none() {
                 break;
             }
             text(session, ask);
         }
         if session.has_commands() {
-            text(session, Ask::Commands);
+            text(session, RequestPurpose::Commands);
         }
     }
 

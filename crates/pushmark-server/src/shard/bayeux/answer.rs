@@ -1,18 +1,18 @@
-//! Replies and events leave together, in one array.
+//! Sends replies and events together, in one array.
 
 use pushmark_proto::bayeux::{Advice, Batch, Fields, channel};
 use pushmark_proto::websocket::{Opcode, encode};
 
 use super::{Carrier, Exchange, Shard};
 use crate::bayeux::{Connect, Event};
-use crate::connection::Talk;
+use crate::connection::Conversation;
 use crate::outbox::Piece;
 use crate::reply::Reply;
 
-/// Buffers beyond this are given back after use, bytes.
+/// Larger buffers are freed after use, bytes.
 const KEPT_MAX: usize = 64 * 1024;
 
-/// Where arrays and answers are put together; kept from one to the next.
+/// Buffers for arrays and answers, reused for the next.
 #[derive(Debug, Default)]
 pub(in crate::shard) struct Envelope {
     replies: Vec<u8>,
@@ -20,7 +20,7 @@ pub(in crate::shard) struct Envelope {
     out: Vec<u8>,
 }
 
-/// What an array goes to.
+/// The receiver of an array.
 #[derive(Clone, Copy, Debug)]
 struct Destination {
     token: u64,
@@ -31,13 +31,13 @@ struct Destination {
 }
 
 impl Shard {
-    /// Answers a body: its replies, and what waits for its session.
+    /// Answers a body with its replies and the waiting events of its session.
     pub(super) fn answer_exchange(&mut self, carrier: &Carrier, exchange: Exchange) {
         let mut events = Vec::new();
         let mut ordinal = 0;
         if let Some(state) = exchange.session.and_then(|session| self.sessions.get_mut(session)) {
             ordinal = state.ordinal;
-            // With acknowledgements only a connect's reply can say which batch it closes.
+            // With acknowledgements, only a connect's reply can contain the number of the batch it closes.
             if exchange.with_connect || !state.has_acks() {
                 events = state.take_waiting();
             }
@@ -50,7 +50,7 @@ impl Shard {
         }
     }
 
-    /// Answers the connect that is held, with what just came or with nothing.
+    /// Answers the held connect, with new events or without any.
     pub(in crate::shard) fn answer_connect(&mut self, session: u64, events: &[Event], keep_alive: bool) {
         let Some(connect) = self.release_connect(session) else { return };
         let mut replies = std::mem::take(&mut self.envelope.replies);
@@ -70,7 +70,7 @@ impl Shard {
         self.repay_session(session);
     }
 
-    /// Ends the connect that is held, if one is: with an error, or in order.
+    /// Ends the held connect, if there is one: with an error, or in order.
     pub(super) fn end_connect(&mut self, session: u64, error: Option<&str>, advice: &Advice) {
         let Some(connect) = self.release_connect(session) else { return };
         let Some(state) = self.sessions.get(session) else { return };
@@ -89,7 +89,7 @@ impl Shard {
         self.send_array(Destination { token, socket, keep_alive, ordinal: 0 }, &[], &replies, "");
     }
 
-    /// Takes the held connect off its session and its connection.
+    /// Removes the held connect from its session and its connection.
     pub(super) fn release_connect(&mut self, session: u64) -> Option<Box<Connect>> {
         let state = self.sessions.get_mut(session)?;
         let connect = state.connect.take()?;
@@ -97,10 +97,10 @@ impl Shard {
             self.shared.browsers().leave(state.browser);
         }
         let Some(connection) = self.live(connect.token) else { return Some(connect) };
-        if matches!(connection.talk, Talk::Connect(_)) {
-            connection.talk = Talk::Request;
+        if matches!(connection.talk, Conversation::Connect(_)) {
+            connection.talk = Conversation::Request;
             if !connection.inbound.is_empty() {
-                self.revisit.push(connect.token);
+                self.revisit.push_back(connect.token);
             }
         }
         Some(connect)
@@ -117,9 +117,6 @@ impl Shard {
         }
         batch.end();
         let at_ns = self.ledger.write_begins();
-        for event in events.iter().filter(|event| !event.sent) {
-            self.ledger.written(event.cursor, to.ordinal, at_ns);
-        }
         if to.socket {
             encode::frame(&mut out, Opcode::Text, &body, None);
             match self.rules.pace {
@@ -132,6 +129,9 @@ impl Shard {
                 Reply { status: 200, content_type, extra: headers, body: &body, keep_alive: to.keep_alive };
             reply.write(&mut out);
             self.answer_slowly(to.token, &out, to.keep_alive);
+        }
+        for event in events.iter().filter(|event| !event.sent) {
+            self.ledger.written(event.cursor, to.ordinal, at_ns);
         }
         body.shrink_to(KEPT_MAX);
         out.shrink_to(KEPT_MAX);

@@ -1,5 +1,5 @@
-//! Publications go to sessions: pushed over a WebSocket, with the reply to a held connect, or
-//! kept for the next answer.
+//! Delivers publications to sessions: over a WebSocket, with the reply to a held connect, or kept for the
+//! next answer.
 
 use super::Shard;
 use crate::bayeux::{Event, SESSION};
@@ -8,7 +8,7 @@ use crate::shard::deliver::Item;
 use crate::stats::Counter;
 
 impl Shard {
-    /// Whether each message to it can be written as soon as it comes, two copies apart.
+    /// Returns whether each message is written on arrival, so that two copies stay separate.
     pub(in crate::shard) fn session_is_pushed(&self, token: u64) -> bool {
         let session = self.sessions.get(token & !SESSION);
         session.is_some_and(|session| session.socket.is_some() && !session.has_acks())
@@ -21,7 +21,7 @@ impl Shard {
         items: &mut Vec<Item>,
     ) {
         let session = token & !SESSION;
-        // CONTRACT 6.7: what is not UTF-8 cannot stand in JSON.
+        // CONTRACT 6.7: JSON cannot contain invalid UTF-8.
         items.retain(|item| framed[item.index].is_text());
         let Some(state) = self.sessions.get(session).filter(|_| !items.is_empty()) else { return };
         let socket = state.socket.filter(|_| !state.has_acks());
@@ -35,7 +35,7 @@ impl Shard {
             let bytes = framed.frame(Framing::Event, item.cut, &mut self.pass.frame);
             let publication = &framed.publication;
             let (cursor, channel) = (publication.cursor, publication.channel);
-            events.push(Event { bytes, cursor, channel, sent: false });
+            events.push(Event { bytes, cursor, channel, sent: false, place: None });
         }
         match held.is_some_and(|connection| self.live(connection).is_some()) {
             true => self.answer_connect(session, &events, true),
@@ -56,7 +56,7 @@ impl Shard {
         }
     }
 
-    /// Duplicates that a fault kept for the next answer: they wait for it now.
+    /// Adds duplicates, which a fault kept for the next answer, to the waiting events.
     pub(super) fn repay_session(&mut self, session: u64) {
         let (mut framed, mut items) = (Vec::new(), Vec::new());
         self.repay_duplicates(session | SESSION, &mut framed, &mut items);
@@ -68,7 +68,7 @@ impl Shard {
             let bytes = framed.frame(Framing::Event, false, &mut self.pass.frame);
             let publication = &framed.publication;
             let (cursor, channel) = (publication.cursor, publication.channel);
-            events.push(Event { bytes, cursor, channel, sent: false });
+            events.push(Event { bytes, cursor, channel, sent: false, place: None });
         }
         self.keep_for_later(session, &events);
     }

@@ -1,16 +1,16 @@
-//! Sessions end: because nobody connects, because they say so, or with the server. Connections
-//! end, and their sessions wait for the next.
+//! Sessions end: after a time without a connect, by a disconnect, or with the server. When a connection ends,
+//! its sessions wait for the next one.
 
 use pushmark_net::{Clock, Nanos};
 use pushmark_proto::bayeux::Advice;
 
 use super::Shard;
 use crate::bayeux::SESSION;
-use crate::connection::{Connection, Talk};
+use crate::connection::{Connection, Conversation};
 use crate::stats::Counter;
 
 impl Shard {
-    /// Has the session looked at again at `at_ns`, unless it will be earlier anyway.
+    /// Schedules a check of the session at `at_ns`, unless an earlier one is pending.
     pub(super) fn schedule_session(&mut self, session: u64, at_ns: Nanos) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if at_ns < state.timer_ns {
@@ -19,12 +19,12 @@ impl Shard {
         }
     }
 
-    /// A timer of a session rang: its connect is answered, or it is forgotten.
+    /// Handles a session's timer: its connect is answered, or the session expires.
     pub(in crate::shard) fn session_timer_rang(&mut self, token: u64, now_ns: Nanos) {
         let session = token & !SESSION;
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.timer_ns > now_ns {
-            return; // an older timer: the one that counts is still to come
+            return; // an older timer; the current one is later
         }
         state.timer_ns = Nanos::MAX;
         let expires_ns = state.expires_ns;
@@ -39,7 +39,7 @@ impl Shard {
         }
     }
 
-    /// The session is forgotten; a connect of it that is held is answered.
+    /// Ends the session. A held connect is answered.
     pub(super) fn end_session(&mut self, session: u64) {
         self.end_connect(session, Some("402::The session has ended"), &Advice::handshake());
         while let Some(last) =
@@ -53,16 +53,16 @@ impl Shard {
         }
     }
 
-    /// A connection is gone: the sessions it carried wait for another.
+    /// Handles the end of a connection: its sessions wait for another.
     pub(in crate::shard) fn carrier_lost(&mut self, token: u64, connection: &Connection) {
         let session = match &connection.talk {
-            Talk::Connect(session) => Some(*session),
-            Talk::WebSocket(frames) => frames.bayeux.and_then(|socket| socket.session),
+            Conversation::Connect(session) => Some(*session),
+            Conversation::WebSocket(frames) => frames.bayeux.and_then(|socket| socket.session),
             _ => None,
         };
         let Some(session) = session else { return };
         let Some(state) = self.sessions.get_mut(session) else { return };
-        // It may speak through another connection by now.
+        // The session may use another connection by now.
         let held_here = state.connect.as_ref().is_some_and(|connect| connect.token == token);
         if state.socket == Some(token) {
             state.socket = None;

@@ -1,4 +1,4 @@
-//! The life of a session by its own words: handshake, connect, disconnect.
+//! The messages that begin, keep and end a session: handshake, connect, disconnect.
 
 use pushmark_net::{Clock, Nanos};
 use pushmark_proto::bayeux::ext::{self, Ack, TimeSyncReply, TimeSyncRequest};
@@ -6,12 +6,12 @@ use pushmark_proto::bayeux::{Advice, ConnectionType, Fields, Message, channel};
 
 use super::{Carrier, Exchange, Shard};
 use crate::bayeux::{ClientId, Connect, SESSIONS_MAX, Session, client_id};
-use crate::connection::Talk;
+use crate::connection::Conversation;
 use crate::request::{BROWSER_COOKIE, HOLD_MAX_MS};
 use crate::stats::Counter;
 
-/// How long sessions that share a browser are told to wait between connects, ms: they fall back
-/// to polling, for a browser has few connections (section "Multi frame operation").
+/// The advised interval between connects of sessions that share a browser, ms. They fall back to polling,
+/// because a browser has few connections (section "Multi frame operation").
 const MULTIPLE_INTERVAL_MS: i64 = 2_000;
 
 impl Shard {
@@ -108,7 +108,8 @@ impl Shard {
             until_ns: since_ns + hold_ms * 1_000_000,
             timesync: timesync(message),
         };
-        // A request that others share is answered with them; a socket's replies go apart.
+        // A request with several messages is answered for all of them at once. On a WebSocket, replies are
+        // sent separately.
         if hold_ms > 0 && !state.is_owed() && (alone || carrier.socket) {
             exchange.held = true;
             return self.hold_connect(session, connect, carrier.socket);
@@ -129,16 +130,16 @@ impl Shard {
         if !socket {
             self.shared.browsers().enter(browser);
             if let Some(connection) = self.live(token) {
-                connection.talk = Talk::Connect(session);
+                connection.talk = Conversation::Connect(session);
             }
         }
         self.schedule_session(session, until_ns);
     }
 
-    /// Takes note of what the session's connects come over.
+    /// Records the carrier of the session's connects.
     fn carry(&mut self, session: u64, carrier: &Carrier) {
         if let Some(connection) = self.connections.get_mut(carrier.token)
-            && let Talk::WebSocket(frames) = &mut connection.talk
+            && let Conversation::WebSocket(frames) = &mut connection.talk
             && let Some(socket) = &mut frames.bayeux
         {
             socket.session = Some(session);
@@ -150,13 +151,13 @@ impl Shard {
         self.recount(session);
     }
 
-    /// Whether another session of the same browser is held: a browser has few connections.
+    /// Returns whether another session of the same browser is held, because a browser has few connections.
     fn shares_its_browser(&self, session: u64, carrier: &Carrier) -> bool {
         let browser = self.sessions.get(session).map_or(0, |state| state.browser);
         !carrier.socket && self.shared.browsers().is_held(browser)
     }
 
-    /// The reply to a connect: `{channel, id, successful, advice, ext}`. It begins a new batch.
+    /// Appends the reply to a connect: `{channel, id, successful, advice, ext}`. It begins a new batch.
     pub(super) fn write_connect_reply(
         &mut self,
         out: &mut Vec<u8>,
@@ -197,7 +198,7 @@ impl Shard {
         Advice::retry(options.interval_ms as i64, options.timeout_ms as i64)
     }
 
-    /// From now on the session has its time to connect again.
+    /// Starts the time in which the session must connect again.
     pub(super) fn let_expire(&mut self, session: u64, now_ns: Nanos) {
         let options = &self.shared.options.bayeux;
         let mut patience_ms = options.interval_ms + options.max_interval_ms;
@@ -211,13 +212,13 @@ impl Shard {
     }
 }
 
-/// What a message says of clocks, and what ours says, ms.
+/// Returns the timesync fields of a message, and our clock, ms.
 fn timesync(message: &Message<'_>) -> Option<(TimeSyncRequest, i64)> {
     let request = TimeSyncRequest::read(message.ext?)?;
     Some((request, (Clock::realtime() / 1_000_000) as i64))
 }
 
-/// Adds `ext`, where there is something to say in it.
+/// Adds `ext`, unless it is empty.
 fn write_ext<'b>(fields: Fields<'b>, ack: Option<&str>, synced: Option<TimeSyncReply>) -> Fields<'b> {
     if ack.is_none() && synced.is_none() {
         return fields;

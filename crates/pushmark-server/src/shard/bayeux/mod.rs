@@ -1,13 +1,13 @@
-//! Bayeux 1.0 (CONTRACT 6.7): a body or a text of messages is read, done and answered.
+//! Bayeux 1.0 (CONTRACT 6.7): reads, handles and answers a body or a text of messages.
 //!
 //! | file | what happens |
 //! |---|---|
 //! | `meta.rs` | handshake, connect, disconnect |
 //! | `subscriptions.rs` | subscribe, unsubscribe, publish |
-//! | `answer.rs` | replies and events leave together |
-//! | `deliver.rs` | publications go to sessions |
-//! | `lifetime.rs` | sessions end: by time, by word, with their connection |
-//! | `moving.rs` | connections go to the thread of their session |
+//! | `answer.rs` | replies and events in one array |
+//! | `deliver.rs` | publications to sessions |
+//! | `lifetime.rs` | sessions end: by timeout, by disconnect, with the server |
+//! | `moving.rs` | connections move to the thread of their session |
 
 mod answer;
 mod deliver;
@@ -24,45 +24,48 @@ use pushmark_proto::websocket::{Decoder, Role, encode};
 use super::Shard;
 use super::input::BODY_MAX;
 use crate::bayeux::ClientId;
-use crate::connection::{BayeuxSocket, Frames, Talk};
+use crate::connection::{BayeuxSocket, Conversation, Frames};
+use crate::kept::Kept;
 use crate::request::Refusal;
 use crate::stats::Counter;
 
 pub(super) use answer::Envelope;
 pub(crate) use moving::Moved;
 
-/// What a body of messages came over, and what its answer goes to.
+/// The carrier of a body of messages, which also carries its answer.
 #[derive(Clone, Debug)]
 pub(super) struct Carrier {
     pub(super) token: u64,
-    /// A WebSocket, or else a request.
+    /// A WebSocket if true, otherwise a request.
     pub(super) socket: bool,
     pub(super) keep_alive: bool,
+    /// It may publish.
+    pub(super) trusted: bool,
     /// The browser's cookie.
     pub(super) cookie: Option<String>,
 }
 
 impl Carrier {
     /// A WebSocket.
-    pub(super) fn socket(token: u64) -> Carrier {
-        Carrier { token, socket: true, keep_alive: true, cookie: None }
+    pub(super) fn socket(token: u64, trusted: bool) -> Carrier {
+        Carrier { token, socket: true, keep_alive: true, trusted, cookie: None }
     }
 }
 
-/// What the messages of one body have come to so far.
+/// The result of the messages of one body so far.
 #[derive(Debug, Default)]
 struct Exchange {
-    /// Replies with commas between.
+    /// Replies, separated by commas.
     replies: Vec<u8>,
-    /// Whose events go along.
+    /// The session whose events are added.
     session: Option<u64>,
-    /// A connect's reply is among them.
+    /// Whether a connect's reply is included.
     with_connect: bool,
-    /// A connect is held: over HTTP the answer waits for it.
+    /// Whether a connect is held. Over HTTP the answer waits for it.
     held: bool,
-    /// A fault has it that nothing is answered.
+    /// Whether a fault suppresses the answer.
     mute: bool,
-    /// A ready header line.
+    /// A complete header line.
     set_cookie: String,
 }
 
@@ -75,7 +78,7 @@ impl Exchange {
         Fields::new(&mut self.replies, &request.channel).reply_to(request, successful)
     }
 
-    /// Says why not.
+    /// Refuses a message with an error.
     fn refuse(&mut self, request: &Message<'_>, code: u16, arguments: &str, text: &str) {
         let error = Error { code: Some(code), arguments, text };
         self.reply(request, false).text("error", &error.to_string()).end();
@@ -83,7 +86,7 @@ impl Exchange {
 }
 
 impl Shard {
-    /// A WebSocket for Bayeux is asked for.
+    /// Handles a request for a Bayeux WebSocket.
     pub(super) fn bayeux_socket_asked(&mut self, token: u64, head: &RequestHead<'_>) {
         let upgrade = match Upgrade::parse(head) {
             Ok(Some(upgrade)) => upgrade,
@@ -95,16 +98,18 @@ impl Shard {
         };
         self.ledger.count(Counter::Requests);
         let decoder = Decoder::new(Role::Server, BODY_MAX as u64);
-        let frames = Frames { decoder, message: Vec::new(), bayeux: Some(BayeuxSocket::default()) };
+        let trusted = self.shared.options.access.is_trusted(head);
+        let bayeux = Some(BayeuxSocket::default());
+        let frames = Frames { decoder, message: Kept::default(), trusted, bayeux };
         if let Some(connection) = self.live(token) {
-            connection.talk = Talk::WebSocket(Box::new(frames));
+            connection.talk = Conversation::WebSocket(Box::new(frames));
         }
         let mut out = Vec::new();
         upgrade.write_response(&mut out, "", "");
         self.say(token, &out);
     }
 
-    /// Messages came, all of one body or text.
+    /// Handles the messages of one body or text.
     pub(super) fn bayeux_arrived(&mut self, carrier: &Carrier, body: Vec<u8>) {
         let messages = match read(&body) {
             Ok(messages) => messages,
@@ -139,9 +144,9 @@ impl Shard {
         }
         let session = self.session_of(message);
         let Some(session) = session else {
-            // A publish may come from anybody (section "Publish": clientId is optional).
+            // A publish needs no session (section "Publish": clientId is optional).
             if message.client_id.is_none() && !channel::is_meta(&message.channel) {
-                return self.bayeux_publish(message, exchange);
+                return self.bayeux_publish(message, carrier, exchange);
             }
             self.ledger.count(Counter::BayeuxUnknown);
             let text = format!("402:{}:Unknown client", message.client_id.as_deref().unwrap_or(""));
@@ -155,18 +160,18 @@ impl Shard {
             channel::UNSUBSCRIBE => self.bayeux_unsubscribe(session, message, exchange),
             channel::DISCONNECT => self.disconnect(session, message, exchange),
             other if channel::is_meta(other) => exchange.refuse(message, 404, other, "No such channel"),
-            _ => self.bayeux_publish(message, exchange),
+            _ => self.bayeux_publish(message, carrier, exchange),
         }
     }
 
-    /// The session a message is from, if it lives here.
+    /// Returns the session of a message, if it belongs to this thread.
     fn session_of(&self, message: &Message<'_>) -> Option<u64> {
         let id = ClientId::parse(message.client_id.as_deref()?)?;
         let session = self.sessions.get(id.token)?;
         (usize::from(id.thread) == self.index && session.secret == id.secret).then_some(id.token)
     }
 
-    /// What is no Bayeux does nothing, and is told so as its carrier can.
+    /// Rejects a body that is not Bayeux, as its carrier allows. Nothing in it takes effect.
     fn not_bayeux(&mut self, carrier: &Carrier, why: &str) {
         let why = format!("no Bayeux messages: {why}");
         if !carrier.socket {
@@ -176,13 +181,13 @@ impl Shard {
         let Some(connection) = self.live(carrier.token) else { return };
         connection.closing = true;
         let mut out = Vec::new();
-        // RFC 6455 7.4.1: 1007, data that does not fit the kind of message.
+        // RFC 6455 7.4.1: 1007, data that does not match the type of the message.
         encode::close(&mut out, 1007, &why, None);
         self.say(carrier.token, &out);
     }
 }
 
-/// Reads a body, whole or not at all.
+/// Reads a body, completely or not at all.
 fn read(body: &[u8]) -> Result<Vec<Message<'_>>, String> {
     let messages: Vec<Message<'_>> = messages(body).map_err(|malformed| malformed.to_string())?.collect();
     match messages.iter().position(|message| !message.channel.starts_with('/')) {

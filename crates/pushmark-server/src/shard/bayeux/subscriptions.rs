@@ -1,10 +1,11 @@
-//! What a session wishes to hear, and what it says.
+//! The subscriptions and the publications of a session.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use pushmark_proto::bayeux::{Message, channel};
 
-use super::{Exchange, Shard};
+use super::{Carrier, Exchange, Shard};
 use crate::bayeux::patterns::is_pattern_id;
 use crate::bayeux::{SESSION, SUBSCRIPTIONS_MAX, contract_channel, is_pattern};
 use crate::channel::Subscriber;
@@ -14,7 +15,7 @@ use crate::publication::{self, MESSAGE_MAX};
 use crate::stats::Counter;
 
 impl Shard {
-    /// All of the channels, or none.
+    /// Subscribes to all of the channels, or to none.
     pub(super) fn bayeux_subscribe(&mut self, session: u64, message: &Message<'_>, exchange: &mut Exchange) {
         let names: Vec<Cow<'_, str>> = message.subscriptions().collect();
         if names.is_empty() {
@@ -29,10 +30,14 @@ impl Shard {
         if held + names.len() > SUBSCRIPTIONS_MAX {
             return exchange.refuse(message, 403, "", "A client has at most 4,096 subscriptions");
         }
+        if !self.channels.has_room_for(names.len()) {
+            self.ledger.count(Counter::SubscriptionsRefused);
+            return exchange.refuse(message, 503, "", "Too many subscriptions");
+        }
         let Ok(channels) = self.channels_of(&names) else {
             return exchange.refuse(message, 503, "", "Too many channels");
         };
-        // Before they hold: what is published from now on comes.
+        // Before the subscriptions take effect: everything published from now on is delivered.
         let acknowledged = self.acknowledged(&channels);
         if self.join_all(session, &names).is_err() {
             return exchange.refuse(message, 503, "", "Too many channels");
@@ -48,7 +53,7 @@ impl Shard {
         reply.end();
     }
 
-    /// The numbers of those that are channels of the contract.
+    /// Returns the numbers of the names that are channels of the contract.
     fn channels_of(&mut self, names: &[Cow<'_, str>]) -> Result<Vec<u32>, Full> {
         let channels = names.iter().filter(|name| !channel::is_service(name));
         let channels = channels.filter_map(|name| contract_channel(name));
@@ -57,9 +62,11 @@ impl Shard {
 
     fn join_all(&mut self, session: u64, names: &[Cow<'_, str>]) -> Result<(), Full> {
         let before = self.sessions.get(session).map_or(0, |state| state.subscriptions.len());
-        // A service answers whom it likes; there is nothing to subscribe to.
-        let names = names.iter().filter(|name| !channel::is_service(name));
-        let outcome = names.into_iter().try_for_each(|name| self.join(session, name));
+        // Services are not subscribed to: they answer single clients.
+        let mut names = names.iter().filter(|name| !channel::is_service(name));
+        let held = self.sessions.get(session).into_iter().flat_map(|state| &state.subscriptions);
+        let mut heard: HashSet<u32> = held.map(|subscription| subscription.channel).collect();
+        let outcome = names.try_for_each(|name| self.join(session, name, &mut heard));
         if outcome.is_err() {
             while self.sessions.get(session).is_some_and(|state| state.subscriptions.len() > before) {
                 self.leave(session, before);
@@ -69,19 +76,22 @@ impl Shard {
         outcome
     }
 
-    /// Enters a session into the list of a channel or pattern, once.
-    fn join(&mut self, session: u64, name: &str) -> Result<(), Full> {
+    /// Adds a session to the list of a channel or pattern, once. `heard` contains its subscriptions.
+    fn join(&mut self, session: u64, name: &str, heard: &mut HashSet<u32>) -> Result<(), Full> {
         let id = match contract_channel(name) {
             Some(channel) => self.channels.id(channel, &self.shared.hub)?,
             None => self.patterns.id(name)?,
         };
         let Some(state) = self.sessions.get_mut(session) else { return Ok(()) };
-        if state.subscriptions.iter().any(|subscription| subscription.channel == id) {
+        if !heard.insert(id) {
             return Ok(());
         }
         let subscriber = Subscriber { token: session | SESSION, nth: state.subscriptions.len() as u32 };
         let position = match is_pattern_id(id) {
-            true => self.patterns.subscribe(id, subscriber),
+            true => {
+                self.channels.count_pattern(true);
+                self.patterns.subscribe(id, subscriber)
+            }
             false => self.channels.subscribe(id, subscriber),
         };
         self.several_channels -= usize::from(state.hears_several());
@@ -90,7 +100,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Takes a session out of the list of its nth subscription.
+    /// Removes a session from the list of its nth subscription.
     pub(super) fn leave(&mut self, session: u64, nth: usize) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         self.several_channels -= usize::from(state.hears_several());
@@ -104,7 +114,10 @@ impl Shard {
             at.nth = nth as u32;
         }
         let moved = match is_pattern_id(id) {
-            true => self.patterns.unsubscribe(id, position),
+            true => {
+                self.channels.count_pattern(false);
+                self.patterns.unsubscribe(id, position)
+            }
             false => self.channels.unsubscribe(id, position),
         };
         if let Some(moved) = moved {
@@ -118,14 +131,16 @@ impl Shard {
         message: &Message<'_>,
         exchange: &mut Exchange,
     ) {
-        for name in message.subscriptions() {
-            let id = match contract_channel(&name) {
-                Some(channel) => self.channels.known(channel),
-                None => self.patterns.known(&name),
-            };
+        let known = |name: Cow<'_, str>| match contract_channel(&name) {
+            Some(channel) => self.channels.known(channel),
+            None => self.patterns.known(&name),
+        };
+        let unwanted: HashSet<u32> = message.subscriptions().filter_map(known).collect();
+        let held = self.sessions.get(session).map_or(0, |state| state.subscriptions.len());
+        // From the last to the first, because the last takes the place of a removed one.
+        for nth in (0..held).rev() {
             let Some(state) = self.sessions.get(session) else { return };
-            let nth = state.subscriptions.iter().position(|subscription| Some(subscription.channel) == id);
-            if let Some(nth) = nth {
+            if unwanted.contains(&state.subscriptions[nth].channel) {
                 self.leave(session, nth);
             }
         }
@@ -134,10 +149,11 @@ impl Shard {
         exchange.reply(message, true).end();
     }
 
-    /// What waits on channels that the session does not hear any more is not for it any more.
+    /// Drops waiting events on channels that the session is not subscribed to any more.
     fn forget_unheard(&mut self, session: u64) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let heard: Vec<u32> = state.subscriptions.iter().map(|subscription| subscription.channel).collect();
+        let heard: HashSet<u32> =
+            state.subscriptions.iter().map(|subscription| subscription.channel).collect();
         let wide: Vec<&str> =
             heard.iter().filter(|id| is_pattern_id(**id)).map(|id| self.patterns.name(*id)).collect();
         let channels = &mut self.channels;
@@ -147,8 +163,17 @@ impl Shard {
         });
     }
 
-    /// CONTRACT 6.7: a publish on `/c` is one on channel `c`, for the subscribers of all transports.
-    pub(super) fn bayeux_publish(&mut self, message: &Message<'_>, exchange: &mut Exchange) {
+    /// CONTRACT 6.7: a publish on `/c` publishes on channel `c`, for the subscribers of all transports.
+    pub(super) fn bayeux_publish(
+        &mut self,
+        message: &Message<'_>,
+        carrier: &Carrier,
+        exchange: &mut Exchange,
+    ) {
+        if !carrier.trusted {
+            self.ledger.count(Counter::TokenRefused);
+            return exchange.refuse(message, 401, "", "This needs the server's token");
+        }
         let Some(data) = message.data else {
             return exchange.refuse(message, 400, "", "A publication has data");
         };
@@ -163,7 +188,8 @@ impl Shard {
         if !(1..=MESSAGE_MAX).contains(&payload.len()) {
             return exchange.refuse(message, 413, "", "A message has 1 byte to 1 MiB");
         }
-        let publication = publication::Message { payload: payload.as_bytes().into(), json: text.is_none() };
+        let publication =
+            publication::Message { payload: payload.as_bytes().into(), json: text.is_none(), stamp: None };
         let id = self.channels.id(name, &self.shared.hub);
         match id.and_then(|id| self.publish(id, publication)) {
             Ok(_) => exchange.reply(message, true).end(),
@@ -171,7 +197,7 @@ impl Shard {
         }
     }
 
-    /// Has `/stats` count the session as what it is now.
+    /// Updates the session's counter in `/stats`.
     pub(super) fn recount(&mut self, session: u64) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let gauge = if state.by_socket { Counter::BayeuxWebSocket } else { Counter::Bayeux };

@@ -1,4 +1,4 @@
-//! `pushmark runs export`: what was measured, for other tools.
+//! `pushmark runs export`: writes runs in the formats of other tools.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,33 +6,33 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::cmd::output::note;
 use crate::exit::{Ending, Exit};
+use crate::output::note;
 use crate::store::{self, Index, jtl, wide};
 
-/// What is exported, and how.
+/// Flags of `runs export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArgs {
-    /// Runs by id or by folder; a suite's folder stands for all its runs.
+    /// Runs, by id or folder; the folder of a suite means all its runs
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// The form.
+    /// Format of the export
     #[arg(long, value_enum)]
     format: Form,
-    /// Most samples of a JTL file; above it one sample stands for several.
+    /// Maximum number of samples of a JTL file; above it, one sample represents several
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     at_most: u64,
-    /// The file, which must not exist; without it stdout.
+    /// File to write, which must not exist; default: stdout
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
 }
 
-/// What other tools read.
+/// The formats that other tools read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// A row an arm, a column a metric: spreadsheets, statistics.
+    /// CSV with a row per arm and a column per metric, for spreadsheets and statistics
     Csv,
-    /// The result file of JMeter: a row a delivery.
+    /// JMeter result file with a row per delivery
     Jtl,
 }
 
@@ -48,11 +48,11 @@ pub(super) fn run(results: &Path, asked: &ExportArgs) -> anyhow::Result<()> {
         Some(path) => {
             let file = File::create_new(path).map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    Ending::error(Exit::Usage, format!("{} exists already", path.display()))
+                    Ending::error(Exit::Usage, format!("{} already exists", path.display()))
                 }
-                _ => anyhow::Error::from(error).context(format!("cannot make {}", path.display())),
+                _ => anyhow::Error::from(error).context(format!("cannot create {}", path.display())),
             })?;
-            // A file cut off would be read as a shorter run.
+            // A reader would take a truncated file for a shorter run.
             write(asked, &folders, &mut BufWriter::new(file)).inspect_err(|_| drop(fs::remove_file(path)))
         }
     }
@@ -68,7 +68,7 @@ fn write(asked: &ExportArgs, folders: &[PathBuf], out: &mut dyn Write) -> anyhow
             let written = jtl::write(out, folders, asked.at_most)?;
             if written.stands_for > 1 {
                 note(&format!(
-                    "{} samples for {} deliveries: each stands for {} (--at-most)",
+                    "{} samples for {} deliveries: each represents {} (--at-most)",
                     written.samples, written.deliveries, written.stands_for
                 ));
             }
@@ -77,7 +77,7 @@ fn write(asked: &ExportArgs, folders: &[PathBuf], out: &mut dyn Write) -> anyhow
     Ok(out.flush()?)
 }
 
-/// The folders that a name stands for: a path's own runs, or a kept run by its id.
+/// Returns the folders that a name means: the runs below a path, or the kept run with this id.
 fn find(results: &Path, key: &str) -> anyhow::Result<Vec<PathBuf>> {
     let path = Path::new(key);
     let mut found = if path.exists() { store::find_runs(path) } else { Vec::new() };

@@ -1,17 +1,17 @@
-//! `pushmark servers list`: by family, what stands for the studies beside what is in use now, and
-//! what each lacks to run here.
+//! `pushmark servers list`: lists the servers by family, those of the studies beside those in use today,
+//! and what is missing to run each here.
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
-use super::super::output::Format;
+use crate::output::Format;
 use crate::progress::screen::Screen;
 use crate::server::build::lacking;
 use crate::server::registry::{Need, Registry, Server};
 use crate::server::state::{self, Built};
 use crate::server::version::version;
 
-/// A server and how it stands here.
+/// A server and its state on this machine.
 struct Listed<'r> {
     server: &'r Server,
     missing: Vec<(&'r str, &'r Need)>,
@@ -20,14 +20,14 @@ struct Listed<'r> {
     version: Option<String>,
 }
 
-/// The list, in the form asked for; with versions every server that can run is asked for its own.
+/// Returns the list in the given format. With versions, each server that can run is asked for its version.
 pub(super) fn list(registry: &Registry, format: Format, versions: bool) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for server in registry.servers() {
         let mut row = Listed {
             server,
             missing: registry.missing(server),
-            // Sources that cannot be read are named by the build.
+            // The build reports sources that cannot be read.
             built: state::built(registry, server).unwrap_or(Built::No),
             checked: state::checked(registry, server).is_some(),
             version: None,
@@ -48,7 +48,7 @@ impl Listed<'_> {
         self.missing.is_empty() && self.built.is_ready()
     }
 
-    /// In words; what to do stands on lines of its own.
+    /// Returns the state in words. Advice is printed on separate lines.
     fn state(&self) -> &'static str {
         match self.built {
             _ if !self.missing.is_empty() => "cannot run here",
@@ -153,7 +153,7 @@ fn text(rows: &[Listed<'_>], screen: &Screen) -> String {
     text
 }
 
-/// Rows by family, families in the order of the file; within one the originals first.
+/// Groups rows by family, in the order of the file. In a family the originals come first.
 fn families<'l, 'r>(rows: &'l [Listed<'r>]) -> Vec<Vec<&'l Listed<'r>>> {
     let mut families: Vec<Vec<&Listed<'_>>> = Vec::new();
     for row in rows {

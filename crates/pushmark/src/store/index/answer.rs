@@ -7,27 +7,28 @@ use serde_json::Value;
 
 use super::SCHEMA;
 
-/// Most rows of an answer; a query that has more is told so.
+/// Maximum rows of an answer; an answer with more reports the limit.
 const ROWS_MAX: usize = 100_000;
 
-/// What a SELECT gave.
+/// The result of a SELECT.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// Names of the columns.
     pub columns: Vec<String>,
     /// Values, null where absent.
     pub rows: Vec<Vec<Value>>,
-    /// There were more than are here.
+    /// The result had more rows than these.
     pub cut_off: bool,
 }
 
 impl Answer {
     /// Runs one statement that only reads.
     pub(super) fn of(database: &Connection, sql: &str) -> anyhow::Result<Answer> {
-        let mut statement =
-            database.prepare(sql).with_context(|| format!("the query cannot be run; there are\n{SCHEMA}"))?;
+        let mut statement = database
+            .prepare(sql)
+            .with_context(|| format!("the query cannot be run; the tables are\n{SCHEMA}"))?;
         if !statement.readonly() {
-            bail!("the index is only read here; it is built from the run folders");
+            bail!("the index is read-only here; it is built from the run folders");
         }
         let columns: Vec<String> = statement.column_names().map(str::to_string).collect();
         let mut answer = Answer { columns, ..Answer::default() };
@@ -43,7 +44,7 @@ impl Answer {
         Ok(answer)
     }
 
-    /// A table: numbers to the right, `–` where there is none.
+    /// Renders a table: numbers to the right, `–` if absent.
     pub fn text(&self) -> String {
         let cells: Vec<Vec<String>> = self
             .rows
@@ -82,7 +83,7 @@ impl Answer {
         Value::Array(self.rows.iter().map(|row| Value::Object(object(row))).collect())
     }
 
-    /// Comma-separated values with a header; empty where there is none.
+    /// Renders comma-separated values with a header; empty if absent.
     pub fn csv(&self) -> anyhow::Result<String> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         csv.write_record(&self.columns)?;

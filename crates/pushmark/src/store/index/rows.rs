@@ -6,7 +6,7 @@ use pushmark_model::metrics;
 use pushmark_model::run::{Arm, Run};
 use rusqlite::{Connection, ToSql, params};
 
-/// Puts a run into the tables in place of what they knew of it.
+/// Writes a run into the tables, replacing its rows.
 pub(super) fn insert(database: &Connection, run: &Run, folder: &Path) -> rusqlite::Result<()> {
     for table in ["arms", "metrics", "axes", "phases", "thresholds"] {
         database.execute(&format!("DELETE FROM {table} WHERE run = ?1"), params![run.id])?;

@@ -1,0 +1,48 @@
+//! Which read lag is judged: kernel stamps, or the bound from wake-ups.
+
+use pushmark_model::run::{Latency, VerdictState};
+
+use super::tests::{delivery, latency, raised};
+
+#[test]
+fn kernel_stamps_speak_before_the_bound() {
+    let stamped = |count, unused| {
+        raised(|arm, _| {
+            delivery(arm).read_lag = latency(9_000);
+            delivery(arm).read_lag_stamped = Some(Latency { count, ..latency(10) });
+            delivery(arm).stamps_unused = unused;
+        })
+    };
+    let invalid = [("read_lag".to_string(), VerdictState::Invalid)];
+    assert_eq!(stamped(20_000, 5), []);
+    assert_eq!(stamped(0, 0), invalid);
+    assert_eq!(stamped(20_000, 210), invalid, "the longest waits have no stamp");
+    assert_eq!(stamped(999, 0), invalid, "too few stamps for a p99");
+}
+
+#[test]
+fn stamps_of_connections_that_are_read_apart_do_not_excuse_the_others() {
+    let state = |stamped_us, bound_us| {
+        raised(|arm, facts| {
+            facts.stamps_read_apart = true;
+            delivery(arm).read_lag = latency(bound_us);
+            delivery(arm).read_lag_stamped = Some(Latency { count: 20_000, ..latency(stamped_us) });
+        })
+    };
+    let invalid = [("read_lag".to_string(), VerdictState::Invalid)];
+    assert_eq!(state(10, 9_000), invalid);
+    assert_eq!(state(9_000, 10), invalid);
+    assert_eq!(state(10, 10), []);
+}
+
+#[test]
+fn with_few_publications_p90_is_compared() {
+    let p90 = |us: i64| {
+        raised(|arm, _| {
+            delivery(arm).latency.p99_us = None;
+            delivery(arm).read_lag = Latency { p90_us: Some(us), p99_us: Some(1_000_000), ..latency(0) };
+        })
+    };
+    assert_eq!(p90(899), []);
+    assert_eq!(p90(901), [("read_lag".to_string(), VerdictState::Suspect)]);
+}
