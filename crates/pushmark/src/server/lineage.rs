@@ -138,6 +138,8 @@ fn stat(pid: i32) -> Option<Stat> {
     Process::new(pid).ok()?.stat().ok()
 }
 
+/// The session of this process. Read where those of its children are read: in a pid namespace entered from
+/// outside it is 0 there, and getsid(2) has no name for it.
 fn session() -> Option<i32> {
-    rustix::process::getsid(None).ok().map(|session| session.as_raw_nonzero().get())
+    stat(std::process::id() as i32).map(|stat| stat.session)
 }

@@ -59,6 +59,23 @@ fn how_it_ended_is_told() {
 }
 
 #[test]
+fn a_pid_namespace_entered_from_outside_has_no_daemons_of_its_own() {
+    // There the number of the session is 0, for this process and for its children.
+    let inside = |command: &[&std::ffi::OsStr]| {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--fork", "--pid", "--mount-proc", "--"]).args(command).output().unwrap()
+    };
+    if !inside(&["true".as_ref()]).status.success() {
+        eprintln!("not tried: this machine makes no pid namespace");
+        return;
+    }
+    let tests = std::env::current_exe().unwrap();
+    let tried = inside(&[tests.as_os_str(), "how_it_ended_is_told".as_ref()]);
+    let said = String::from_utf8_lossy(&tried.stdout);
+    assert!(tried.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
 fn a_server_that_lives_is_stopped_with_all_it_started() {
     let mut process = shell("sleep 1000 & echo $!.; wait");
     let (parent, child) = (process.pid(), number_in_log(&process));
