@@ -1,6 +1,7 @@
 //! The truth log of a server (`serve --truth FILE`), read back.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -93,27 +94,13 @@ impl TruthLog {
         Ok(log)
     }
 
-    /// The log of each channel from a publication of its own on: `first` gives its sequence.
-    pub(super) fn since(&self, first: impl Fn(&str) -> u64) -> TruthLog {
+    /// The log of the publications with these sequences, on every channel.
+    pub(super) fn between(&self, sequences: Range<u64>) -> TruthLog {
+        let has = |sequence: u64| sequences.contains(&sequence);
         TruthLog {
-            publications: self
-                .publications
-                .iter()
-                .filter(|p| p.sequence >= first(&p.channel))
-                .cloned()
-                .collect(),
-            writes: self.writes.iter().filter(|w| w.sequence >= first(&w.channel)).cloned().collect(),
+            publications: self.publications.iter().filter(|p| has(p.sequence)).cloned().collect(),
+            writes: self.writes.iter().filter(|w| has(w.sequence)).cloned().collect(),
         }
-    }
-
-    /// The log of the last `count` publications of each channel, if all were sent.
-    pub(super) fn last_of_each_channel(&self, count: u64) -> TruthLog {
-        let mut ends: HashMap<&str, u64> = HashMap::new();
-        for publication in &self.publications {
-            let end = ends.entry(&publication.channel).or_default();
-            *end = (*end).max(publication.sequence + 1);
-        }
-        self.since(|channel| ends.get(channel).map_or(0, |end| end.saturating_sub(count)))
     }
 
     /// The sum of a column over the publications of each channel from the `first` on: those of the measure
@@ -195,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn each_channel_has_its_own_last_publications() {
+    fn a_part_of_a_log_has_the_same_sequences_of_every_channel() {
         let mut text = String::new();
         for (channel, published) in [("a", 5), ("b", 7)] {
             for sequence in 0..published {
@@ -203,11 +190,11 @@ mod tests {
                 text += &format!("delivery,{channel},{sequence},1,120,121\n");
             }
         }
-        let last = TruthLog::parse(&text).unwrap().last_of_each_channel(3);
+        let part = TruthLog::parse(&text).unwrap().between(2..6);
         let of = |channel: &str| -> Vec<u64> {
-            last.publications.iter().filter(|p| p.channel == channel).map(|p| p.sequence).collect()
+            part.publications.iter().filter(|p| p.channel == channel).map(|p| p.sequence).collect()
         };
-        assert_eq!((of("a"), of("b")), (vec![2, 3, 4], vec![4, 5, 6]));
-        assert_eq!(last.writes.len(), 6);
+        assert_eq!((of("a"), of("b")), (vec![2, 3, 4], vec![2, 3, 4, 5]));
+        assert_eq!(part.writes.len(), 7);
     }
 }

@@ -15,8 +15,6 @@ const TRANSPORTS: [&str; 7] =
     ["poll", "long-poll", "stream", "sse", "websocket", "bayeux", "bayeux-websocket"];
 /// The most deliveries a second: one core of a small machine sends them and another reads them with ease.
 const DELIVERIES_MAX: f64 = 4_000.0;
-/// Time between a freeze and the end of an emitter, ms.
-const END_MS: u64 = 300;
 
 /// A drawn run.
 #[derive(Clone, Debug)]
@@ -111,9 +109,6 @@ impl Drawn {
             faults: Vec::new(),
             noise: Noise::of(&mut draw),
         };
-        // An emitter that is frozen at the end, or waits for a CPU, is stopped late, and the log does not say
-        // which of its publications were measured.
-        drawn.emitter &= !matches!(drawn.noise, Noise::ServerCpu | Noise::EveryCpu);
         // The server makes no deliveries to polls.
         let faults = if transport == "poll" { 0 } else { [0, 0, 1, 1, 1, 2][draw.below(6) as usize] };
         for _ in 0..faults {
@@ -126,10 +121,6 @@ impl Drawn {
                 }
                 // A stream has no messages whose content could be compared.
                 Fault::Corrupt(_) => transport == "stream" || drawn.emitter,
-                // See `emitter` above.
-                Fault::Freeze(ms, at_ms) => {
-                    drawn.emitter && ms + at_ms + END_MS > drawn.warmup_ms + drawn.duration_ms
-                }
                 // One piece per millisecond: a message must be written before the next is due.
                 Fault::SlowWrite(bytes) => drawn.size as f64 / bytes as f64 > 300.0 / rate,
                 _ => false,

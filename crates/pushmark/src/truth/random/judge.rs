@@ -94,13 +94,10 @@ impl Own {
     }
 }
 
-/// The log of the publications of measure. An emitter also publishes before warm-up begins, as often as
-/// it likes: the last of its publications count, on each channel.
+/// The log of the publications of measure. The first of warm-up has sequence 0 on each channel, and an emitter
+/// may go on after measure until it is cleared.
 fn measured(drawn: &Drawn, truth: &TruthLog) -> TruthLog {
-    match drawn.emitter {
-        true => truth.last_of_each_channel(drawn.measured()),
-        false => truth.since(|_| drawn.warmed()),
-    }
+    truth.between(drawn.warmed()..drawn.warmed() + drawn.measured())
 }
 
 /// Whether the log shows how late each delivery was.
