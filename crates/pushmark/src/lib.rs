@@ -32,7 +32,6 @@ pub mod server;
 pub mod session;
 pub mod sitting;
 mod stop;
-pub mod store;
 pub mod suite;
 pub mod tally;
 pub mod truth;

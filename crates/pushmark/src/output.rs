@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::exit::{Ending, Exit};
 use crate::redact;
-use crate::store::Draft;
+use pushmark_store::Draft;
 
 /// The format of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

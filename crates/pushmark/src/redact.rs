@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 use pushmark_model::run::Run;
 use pushmark_model::secret::Redactor;
 
-use crate::store::KeptFile;
+use pushmark_store::KeptFile;
 
 static KNOWN: RwLock<Option<Redactor>> = RwLock::new(None);
 

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use pushmark_model::run::SelftestRef;
 
 use crate::progress::screen::Screen;
-use crate::store::{self, Utc};
+use pushmark_store::{self as store, Utc};
 use crate::truth::{Check, State};
 
 /// Widths of the columns: name, true value, reported value.

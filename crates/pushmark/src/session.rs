@@ -26,9 +26,9 @@ use crate::scenario_file::Loaded;
 use crate::server::registry::{Registry, Server};
 use crate::server::version::version;
 use crate::server::{build, cpus, state};
-use crate::store::KeptFile;
-use crate::store::hlog::Interval;
-use crate::store::{self, Index, Kept, RESULTS, Utc, run_id};
+use pushmark_store::KeptFile;
+use pushmark_store::hlog::Interval;
+use pushmark_store::{self as store, Index, Kept, RESULTS, Utc, run_id};
 
 pub use ending::exit_of;
 

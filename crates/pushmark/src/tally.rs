@@ -104,7 +104,7 @@ mod tests {
     use pushmark_model::run::Reason;
 
     use super::*;
-    use crate::store::testing;
+    use pushmark_store::testing;
 
     fn run(states: [VerdictState; 2]) -> Run {
         let mut run = testing::run("20261121T200412Z-fan-out-k3f9");

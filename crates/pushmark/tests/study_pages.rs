@@ -6,7 +6,7 @@ mod tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pushmark::store;
+use pushmark_store as store;
 use pushmark_model::suite::{Suite, SuiteFile};
 use pushmark_report::RunFiles;
 use pushmark_report::suite::{StudySuite, study_page};

@@ -24,7 +24,7 @@ use crate::run::Start;
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::registry::Registry;
 use crate::session::{Asking, Session};
-use crate::store::{RESULTS, Utc};
+use pushmark_store::{RESULTS, Utc};
 use crate::verdict;
 use climb::{Climb, Step};
 

@@ -18,7 +18,7 @@ use crate::run::Signals;
 use crate::server::registry::Registry;
 use crate::session::{Cpus, Session, prepare};
 use crate::sitting::{Side, Table};
-use crate::store::{RESULTS, Utc, run_id};
+use pushmark_store::{RESULTS, Utc, run_id};
 
 /// The default number of starts of each side. Four blocks of A B B A can be arranged in 1,296 ways,
 /// which is enough to show a difference among 32 tests.

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::run::Signals;
 use crate::server::registry::Registry;
 use crate::session::{Cpus, Session, prepare};
-use crate::store::{RESULTS, keep_calibration};
+use pushmark_store::{RESULTS, keep_calibration};
 
 /// Flags of `calibrate`.
 #[derive(Args, Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::compare::{self, FailIf, Set};
 use crate::exit::{Ending, Exit};
 use crate::output::{Format, print};
 use crate::progress::screen::Screen;
-use crate::store::RESULTS;
+use pushmark_store::RESULTS;
 
 /// Flags of `compare`.
 #[derive(Args, Clone, Debug)]
@@ -138,7 +138,7 @@ mod tests {
     use pushmark_model::run::{Run, VerdictState};
 
     use super::*;
-    use crate::store::{self, Kept, testing};
+    use pushmark_store::{self as store, Kept, testing};
 
     /// Five starts over two arms, whose p99 are these times 990 µs.
     fn keep(folder: &std::path::Path, factor: f64, change: impl Fn(&mut Run)) {

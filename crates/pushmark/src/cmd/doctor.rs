@@ -14,7 +14,7 @@ use crate::progress::screen::Screen;
 use crate::run::is_local;
 use crate::scenario_file::{self, Asked};
 use crate::server::registry::Registry;
-use crate::store::RESULTS;
+use pushmark_store::RESULTS;
 
 /// The crowd to check if no scenario is given.
 const CROWD: u64 = 10_000;

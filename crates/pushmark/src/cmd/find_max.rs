@@ -21,7 +21,7 @@ use crate::run::Signals;
 use crate::scenario_file::{self, Asked};
 use crate::server::registry::Registry;
 use crate::session::{Cpus, Session, prepare};
-use crate::store::{RESULTS, Utc, run_id};
+use pushmark_store::{RESULTS, Utc, run_id};
 
 /// The upper end of the search: more connections than any machine holds.
 const CONNECTIONS_MAX: u64 = 100_000_000;

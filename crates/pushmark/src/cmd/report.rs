@@ -13,7 +13,7 @@ use pushmark_report::{self as report, RunFiles};
 use crate::exit::{Ending, Exit};
 use crate::output::{Format, print};
 use crate::progress::screen::Screen;
-use crate::store;
+use pushmark_store as store;
 
 /// Flags of `report`.
 #[derive(Args, Clone, Debug)]

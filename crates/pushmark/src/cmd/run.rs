@@ -18,7 +18,7 @@ use crate::run::{Assembled, Signals, Start};
 use crate::scenario_file::Loaded;
 use crate::server::registry::Registry;
 use crate::session::{Asking, Cpus, Session, keep, prepare};
-use crate::store::{self, Draft, RESULTS};
+use pushmark_store::{self as store, Draft, RESULTS};
 use crate::tally::Tally;
 
 /// Flags of `run`.

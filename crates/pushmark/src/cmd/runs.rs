@@ -13,7 +13,7 @@ use super::report::style;
 use crate::exit::{Ending, Exit};
 use crate::output::{Format, print};
 use crate::progress::screen::Screen;
-use crate::store::{self, Index, RESULTS};
+use pushmark_store::{self as store, Index, RESULTS};
 
 /// Flags of `runs`.
 #[derive(Args, Clone, Debug)]
@@ -174,7 +174,7 @@ fn unknown(results: &Path, key: &str) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Kept, testing};
+    use pushmark_store::{Kept, testing};
 
     fn keep(results: &Path, id: &str) {
         let run = testing::run(id);

@@ -122,7 +122,7 @@ pub fn run(args: &SelftestArgs) -> anyhow::Result<Exit> {
     }
     print(&format!("\n{}\n", summary(&all)))?;
     if args.only.is_none() && args.poller == Poller::Epoll {
-        selftest::keep(Path::new(crate::store::RESULTS), &all)?;
+        selftest::keep(Path::new(pushmark_store::RESULTS), &all)?;
     }
     let passed = all.iter().all(|check| check.state == State::Passed);
     Ok(if passed { Exit::Pass } else { Exit::Internal })

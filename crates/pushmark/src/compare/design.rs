@@ -5,7 +5,7 @@ use pushmark_model::compare::Design;
 use pushmark_model::run::Run;
 
 use super::Set;
-use crate::store::Utc;
+use pushmark_store::Utc;
 
 /// `None` if a time cannot be read, or a side has no run.
 pub(super) fn of(a: &Set, b: &Set) -> Option<Design> {

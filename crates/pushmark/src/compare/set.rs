@@ -12,7 +12,7 @@ use pushmark_model::transport::Transport;
 
 use super::settings;
 use crate::exit::{Ending, Exit};
-use crate::store::{self, Index};
+use pushmark_store::{self as store, Index};
 
 /// The key by which arms of two sides are matched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,7 +11,7 @@ use pushmark_model::transport::Transport;
 
 use super::*;
 use crate::exit::{Ending, Exit};
-use crate::store::testing;
+use pushmark_store::testing;
 
 mod drift;
 mod level;

@@ -12,7 +12,7 @@ use crate::file_errors::FileErrors;
 use crate::scenario_file::{self, Asked, Loaded};
 use crate::server::registry::Registry;
 use crate::session;
-use crate::store::Utc;
+use pushmark_store::Utc;
 
 /// How much longer the confirming window is.
 const CONFIRM: u64 = 3;

@@ -20,7 +20,7 @@ pub use text::{line, render};
 use crate::exit::{Ending, Exit};
 use crate::progress::Progress;
 use crate::session::Session;
-use crate::store::Utc;
+use pushmark_store::Utc;
 
 /// The result of a search, and how the process ends.
 #[derive(Debug)]

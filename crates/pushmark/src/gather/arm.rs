@@ -15,7 +15,7 @@ use pushmark_model::transport::Transport;
 use super::clients::clients;
 use super::untaken::NotLost;
 use super::{Gathered, Second, age, stability};
-use crate::store::hlog::Interval;
+use pushmark_store::hlog::Interval;
 
 /// The kind of failure of a publication: the target ended its connection just after the write, and no
 /// client received it.

@@ -26,7 +26,7 @@ use crate::probes::Probes;
 use crate::progress::Progress;
 use crate::server::cpus::allowed_cpus;
 use crate::server::listeners::holder;
-use crate::store::KeptFile;
+use pushmark_store::KeptFile;
 use crate::verdict::{self, AgentLost, Facts};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.

@@ -6,9 +6,9 @@ use pushmark_model::plan::Plan;
 use pushmark_model::run::{Environment, Run, SCHEMA, SelftestRef, Window};
 
 use super::ArmDone;
-use crate::store::KeptFile;
-use crate::store::hlog::Interval;
-use crate::store::{Utc, run_id};
+use pushmark_store::KeptFile;
+use pushmark_store::hlog::Interval;
+use pushmark_store::{Utc, run_id};
 use crate::verdict;
 use crate::{gather, redact};
 

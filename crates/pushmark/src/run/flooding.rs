@@ -15,7 +15,7 @@ use crate::flood::{curve, diagnosis};
 use crate::gather::Gathered;
 use crate::monitor::Sample;
 use crate::server::http::{self, Control};
-use crate::store::KeptFile;
+use pushmark_store::KeptFile;
 
 /// How often the server is asked for its number of subscribers; an interval if that is shorter.
 const ASK_EVERY: Duration = Duration::from_secs(5);

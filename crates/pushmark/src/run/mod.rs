@@ -25,8 +25,8 @@ pub use unserved::{Unserved, nobody_came};
 
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::store::KeptFile;
-use crate::store::hlog::Interval;
+use pushmark_store::KeptFile;
+use pushmark_store::hlog::Interval;
 
 /// The result of an arm.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use crate::server::needs;
 use crate::server::port::free_port;
 use crate::server::process::{Process, Start};
 use crate::server::registry::{Architecture, Filling, Registry, Server};
-use crate::store::KeptFile;
+use pushmark_store::KeptFile;
 
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);

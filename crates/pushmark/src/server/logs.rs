@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::words;
-use crate::store::{self, KeptFile};
+use pushmark_store::{self as store, KeptFile};
 
 /// Bytes kept of each file, from its end.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;

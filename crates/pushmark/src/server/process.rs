@@ -27,7 +27,7 @@ use super::lineage::{self, Lineage};
 use super::listeners::{Listener, listener};
 use super::logs::Logs;
 use crate::stop;
-use crate::store::KeptFile;
+use pushmark_store::KeptFile;
 
 /// Time between two ready probes.
 const PROBE: Duration = Duration::from_millis(20);

@@ -14,7 +14,7 @@ use serde_json::json;
 use sha1_smol::Sha1;
 
 use super::registry::{Registry, Server};
-use crate::store::{self, RESULTS, Utc};
+use pushmark_store::{self as store, RESULTS, Utc};
 
 /// The folder beside `servers.toml`.
 const FOLDER: &str = ".state";

@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::run::{Assembled, Start};
 use crate::scenario_file::Loaded;
 use crate::session::{Asking, Session, keep_run};
-use crate::store;
+use pushmark_store as store;
 use crate::tally::{ATTEMPTS, believed};
 use turns::Turns;
 
@@ -209,7 +209,7 @@ mod tests {
     use pushmark_model::run::VerdictState;
 
     use super::*;
-    use crate::store::testing;
+    use pushmark_store::testing;
 
     /// A series of starts, some of which are not usable.
     #[test]

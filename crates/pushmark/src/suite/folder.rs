@@ -13,7 +13,7 @@ use pushmark_report::RunFiles;
 
 use super::order::Turn;
 use crate::exit::{Ending, Exit};
-use crate::store::{self, Draft};
+use pushmark_store::{self as store, Draft};
 
 /// The suite as it was expanded.
 const JSON: &str = "suite.json";

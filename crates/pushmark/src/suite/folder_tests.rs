@@ -1,7 +1,7 @@
 //! The state of a suite, read from its folder.
 
 use super::*;
-use crate::store::testing;
+use pushmark_store::testing;
 use pushmark_model::run::{CaseRef, Reason, VerdictState};
 use pushmark_model::suite::Case;
 

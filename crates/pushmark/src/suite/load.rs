@@ -12,7 +12,7 @@ use crate::preflight::Machine;
 use crate::scenario_file::{self, Asked};
 use crate::server::registry::Registry;
 use crate::session;
-use crate::store::RESULTS;
+use pushmark_store::RESULTS;
 
 /// The suite of `pushmark suite` without arguments.
 const QUICK: &str = include_str!("../../../../suites/quick.toml");

@@ -22,7 +22,7 @@ use crate::quiet;
 use crate::run::{Assembled, Signals, Start};
 use crate::server::registry::Registry;
 use crate::session::{Asking, Cpus, Session, exit_of, keep_run, prepare};
-use crate::store::{RESULTS, Utc, run_id};
+use pushmark_store::{RESULTS, Utc, run_id};
 
 /// Share of the time between two renderings of the page that a rendering may take.
 const PAGE_SHARE: f64 = 0.05;

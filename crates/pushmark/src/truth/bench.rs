@@ -22,7 +22,7 @@ use crate::run::{self, About, Setup, Signals, Start, Target};
 use crate::scenario_file::{self, Asked};
 use crate::server::cpus;
 use crate::server::registry::Registry;
-use crate::store::Utc;
+use pushmark_store::Utc;
 
 /// Repeats of a check of times whose run was disturbed.
 const REPEATS_MAX: u32 = 7;

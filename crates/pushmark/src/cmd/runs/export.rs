@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::exit::{Ending, Exit};
 use crate::output::note;
-use crate::store::{self, Index, jtl, wide};
+use pushmark_store::{self as store, Index, jtl, wide};
 
 /// Flags of `runs export`.
 #[derive(Args, Clone, Debug)]

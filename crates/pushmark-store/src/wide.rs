@@ -58,7 +58,7 @@ pub fn write(out: &mut dyn Write, runs: &[Run]) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::testing;
+    use crate::testing;
     use pushmark_model::run::CaseRef;
 
     #[test]

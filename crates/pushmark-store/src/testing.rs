@@ -6,7 +6,7 @@ use pushmark_model::histogram::Distribution;
 use pushmark_model::run::*;
 use pushmark_model::transport::Transport;
 
-pub(crate) fn run(id: &str) -> Run {
+pub fn run(id: &str) -> Run {
     let mut latencies = Distribution::default();
     (1..=1_000).for_each(|us| latencies.record_us(us));
     latencies.record_negative_us(3);

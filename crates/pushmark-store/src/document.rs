@@ -11,7 +11,7 @@ use serde::Serialize;
 ///
 /// # Errors
 /// Fails with the name of a place that cannot be written.
-pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> anyhow::Result<()> {
+pub fn write_json(path: &Path, document: &impl Serialize) -> anyhow::Result<()> {
     // Two processes may write at once.
     let whole = path.with_extension(format!("{}.new", std::process::id()));
     let folder = path.parent().unwrap_or(Path::new("."));

@@ -13,19 +13,19 @@ pub mod index;
 pub mod jtl;
 mod kept_file;
 mod last;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod utc;
 pub mod wide;
 
-pub(crate) use document::write_json;
+pub use document::write_json;
 pub use draft::Draft;
 pub use folder::{Kept, Saved, find_runs, load, parse, places, save};
 pub use id::{run_id, slug};
 pub use index::Index;
 pub use kept_file::KeptFile;
 pub use last::last_selftest;
-pub(crate) use last::{keep_calibration, keep_selftest, last_calibration};
+pub use last::{keep_calibration, keep_selftest, last_calibration};
 pub use utc::Utc;
 
 /// The folder of runs without `-o`.

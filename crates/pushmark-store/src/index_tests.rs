@@ -6,7 +6,7 @@ use pushmark_model::run::CaseRef;
 use serde_json::Value;
 
 use super::*;
-use crate::store::{self, Kept, testing};
+use crate::{self as store, Kept, testing};
 
 fn keep(results: &Path, id: &str) -> (Run, PathBuf) {
     let run = testing::run(id);

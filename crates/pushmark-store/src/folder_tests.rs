@@ -3,7 +3,7 @@
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
 use super::*;
-use crate::store::testing;
+use crate::testing;
 
 fn window() -> Window {
     Window { arm: "sse".into(), second: 3, phase: "measure".into(), p99_us: Some(-4), ..Window::default() }

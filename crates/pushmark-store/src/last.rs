@@ -18,17 +18,17 @@ pub fn last_selftest() -> Option<SelftestRef> {
 }
 
 /// Keeps the result of a self-test and replaces the previous one.
-pub(crate) fn keep_selftest(results: &Path, result: &SelftestRef) -> anyhow::Result<()> {
+pub fn keep_selftest(results: &Path, result: &SelftestRef) -> anyhow::Result<()> {
     write_json(&results.join(SELFTEST), result)
 }
 
 /// The calibration of this machine and program, if one is kept.
-pub(crate) fn last_calibration(machine: &Environment) -> Option<Calibration> {
+pub fn last_calibration(machine: &Environment) -> Option<Calibration> {
     read(CALIBRATION).filter(|kept: &Calibration| kept.holds_for(env!("CARGO_PKG_VERSION"), machine))
 }
 
 /// Keeps a calibration and replaces the previous one.
-pub(crate) fn keep_calibration(results: &Path, calibration: &Calibration) -> anyhow::Result<()> {
+pub fn keep_calibration(results: &Path, calibration: &Calibration) -> anyhow::Result<()> {
     write_json(&results.join(CALIBRATION), calibration)
 }
 
