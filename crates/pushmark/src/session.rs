@@ -28,7 +28,7 @@ use crate::server::version::version;
 use crate::server::{build, cpus, state};
 use pushmark_store::KeptFile;
 use pushmark_store::hlog::Interval;
-use pushmark_store::{self as store, Index, Kept, RESULTS, Utc, run_id};
+use pushmark_store::{self as store, Kept, RESULTS, Utc, run_id};
 
 pub use ending::exit_of;
 
@@ -383,14 +383,6 @@ pub fn keep_run(
     };
     if let Some(trouble) = &saved.trouble {
         complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
-    }
-    // A run is in the results folder, in the folder of its suite, or in a side of its sitting.
-    let mut above = saved.folder.ancestors().skip(1).take(3);
-    if let Some(results) = above.find(|folder| folder.ends_with(RESULTS)) {
-        let indexed = Index::open(results).and_then(|mut index| index.insert(&newest.run, &saved.folder));
-        if let Err(error) = indexed {
-            complain(&format!("cannot update the index of runs: {error:#}"));
-        }
     }
     Some(saved.folder)
 }

@@ -1,4 +1,4 @@
-//! `pushmark runs list|show|query|schema|export|rm`: works on the runs kept in a folder of results.
+//! `pushmark runs list|show|export|rm`: works on the runs kept in a folder of results.
 
 mod export;
 
@@ -6,14 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use pushmark_report::{self as report, RunFiles};
 
 use super::report::style;
 use crate::exit::{Ending, Exit};
-use crate::output::{Format, print};
+use crate::output::{Format, note, print};
 use crate::progress::screen::Screen;
-use pushmark_store::{self as store, Index, RESULTS};
+use pushmark_store::{self as store, Listed, RESULTS};
+use serde_json::{Value, json};
 
 /// Flags of `runs`.
 #[derive(Args, Clone, Debug)]
@@ -43,17 +44,8 @@ pub enum Action {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Run one SELECT over the tables and views that `runs schema` prints
-    Query {
-        /// The SQL statement
-        sql: String,
-        /// Format of the result on stdout
-        #[arg(long, value_enum, default_value_t)]
-        format: TableFormat,
-    },
-    /// Print the tables and views of `runs query`, with the meaning of their columns
-    Schema,
-    /// Export runs for other tools: every metric as CSV, or samples as a JMeter result file
+    /// Export runs for other tools: every metric as CSV (DuckDB and spreadsheets read it), or samples as a
+    /// JMeter result file
     Export(export::ExportArgs),
     /// Remove runs with their folders
     Rm {
@@ -63,26 +55,12 @@ pub enum Action {
     },
 }
 
-/// The format of a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum TableFormat {
-    /// Text for a person
-    #[default]
-    Text,
-    /// A JSON list of objects
-    Json,
-    /// CSV with a header
-    Csv,
-}
-
 /// Runs the command.
 pub fn run(args: &RunsArgs) -> anyhow::Result<Exit> {
     let results = args.results.as_path();
     match &args.action {
         Action::List { format } => print(&list(kept(results)?, *format)?)?,
         Action::Show { run, format } => print(&show(kept(results)?, run, *format)?)?,
-        Action::Query { sql, format } => print(&query(kept(results)?, sql, *format)?)?,
-        Action::Schema => print(store::index::SCHEMA)?,
         Action::Export(asked) => export::run(results, asked)?,
         Action::Rm { runs } => print(&remove(kept(results)?, runs)?)?,
     }
@@ -99,19 +77,29 @@ fn kept(results: &Path) -> anyhow::Result<&Path> {
 }
 
 fn list(results: &Path, format: Format) -> anyhow::Result<String> {
-    const SQL: &str = "SELECT id, verdict, (SELECT count(*) FROM arms WHERE run = id) AS arms, \
-        (SELECT count(*) FROM thresholds WHERE run = id AND NOT ok) AS failed FROM runs ORDER BY id";
-    let answer = Index::query(results, SQL)?;
-    Ok(match format {
-        Format::Text => answer.text(),
-        Format::Json => format!("{:#}\n", answer.json()),
-    })
+    let (runs, unusable) = store::list(results);
+    for (_, error) in &unusable {
+        note(&format!("{error:#}"));
+    }
+    if format == Format::Json {
+        let row = |run: &Listed| {
+            json!({ "id": run.id, "name": run.name, "folder": run.folder, "verdict": run.verdict.name(),
+                    "arms": run.arms, "crossed": run.crossed })
+        };
+        return Ok(format!("{:#}\n", Value::Array(runs.iter().map(row).collect())));
+    }
+    let wide = |of: fn(&Listed) -> &str, head: &str| runs.iter().map(|run| of(run).len()).max().unwrap_or(0).max(head.len());
+    let (id, verdict) = (wide(|run| &run.id, "id"), wide(|run| run.verdict.name(), "verdict"));
+    let mut text = format!("{:id$}  {:verdict$}  arms  crossed\n", "id", "verdict");
+    for run in &runs {
+        let (state, arms, crossed) = (run.verdict.name(), run.arms, run.crossed);
+        text.push_str(&format!("{:id$}  {state:verdict$}  {arms:4}  {crossed:7}\n", run.id));
+    }
+    Ok(text)
 }
 
 fn show(results: &Path, key: &str, format: Format) -> anyhow::Result<String> {
-    let mut index = Index::open(results)?;
-    index.follow()?;
-    let (id, folder) = index.find(key)?.pop().ok_or_else(|| unknown(results, key))?;
+    let Listed { id, folder, .. } = store::find(results, key).pop().ok_or_else(|| unknown(results, key))?;
     if format == Format::Json {
         let path = folder.join("run.json");
         return fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
@@ -125,28 +113,16 @@ fn show(results: &Path, key: &str, format: Format) -> anyhow::Result<String> {
     Ok(format!("{id}\n{command}\n{result}"))
 }
 
-fn query(results: &Path, sql: &str, format: TableFormat) -> anyhow::Result<String> {
-    let answer =
-        Index::query(results, sql).map_err(|error| Ending::error(Exit::Usage, format!("{error:#}")))?;
-    Ok(match format {
-        TableFormat::Text => answer.text(),
-        TableFormat::Json => format!("{:#}\n", answer.json()),
-        TableFormat::Csv => answer.csv()?,
-    })
-}
-
 /// Removes all named runs. If a key is unknown or ambiguous, removes none.
 fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
-    let mut index = Index::open(results)?;
-    index.follow()?;
     let mut doomed = Vec::new();
     for key in keys {
-        let mut found = index.find(key)?;
+        let found = store::find(results, key);
         match found.len() {
             0 => return Err(unknown(results, key)),
-            1 => doomed.append(&mut found),
+            1 => doomed.extend(found.into_iter().map(|run| (run.id, run.folder))),
             several => {
-                let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
+                let ids: Vec<&str> = found.iter().map(|run| run.id.as_str()).collect();
                 let message = format!("{key} matches {several} runs; name one of\n  {}", ids.join("\n  "));
                 return Err(Ending::error(Exit::Usage, message));
             }
@@ -160,7 +136,6 @@ fn remove(results: &Path, keys: &[String]) -> anyhow::Result<String> {
         let hidden = folder.with_file_name(format!(".{id}.removed.partial"));
         fs::rename(&folder, &hidden).with_context(|| format!("cannot remove {}", folder.display()))?;
         fs::remove_dir_all(&hidden).with_context(|| format!("cannot remove {}", hidden.display()))?;
-        index.remove(&id)?;
         text.push_str(&format!("removed {}\n", folder.display()));
     }
     Ok(text)
@@ -196,9 +171,9 @@ mod tests {
     fn runs_are_listed() {
         let results = two();
         insta::assert_snapshot!(list(results.path(), Format::Text).unwrap(), @"
-        id                             verdict  arms  failed
-        20261121T200412Z-fan-out-k3f9  valid       2       1
-        20261121T200500Z-fan-out-m2x7  valid       2       1
+        id                             verdict  arms  crossed
+        20261121T200412Z-fan-out-k3f9  valid       2        1
+        20261121T200500Z-fan-out-m2x7  valid       2        1
         ");
     }
 
@@ -224,14 +199,10 @@ mod tests {
         let text = remove(results.path(), &keys(&["k3f9", "20261121T200412Z-fan-out-k3f9"])).unwrap();
         assert_eq!(text.lines().count(), 1);
         assert_eq!(store::find_runs(results.path()), [results.path().join("20261121T200500Z-fan-out-m2x7")]);
-        let left = query(results.path(), "SELECT count(*) AS n FROM runs", TableFormat::Csv).unwrap();
-        assert_eq!(left, "n\n1\n");
     }
 
     #[test]
-    fn a_wrong_query_is_the_users_error() {
-        let error = query(two().path(), "SELEKT", TableFormat::Text).unwrap_err();
-        assert_eq!(Ending::exit_of(&error), Exit::Usage);
+    fn a_folder_that_does_not_exist_is_the_users_error() {
         let args = RunsArgs { results: "no/such".into(), action: Action::List { format: Format::Text } };
         assert_eq!(Ending::exit_of(&run(&args).unwrap_err()), Exit::Usage);
     }

@@ -12,7 +12,7 @@ use pushmark_model::transport::Transport;
 
 use super::settings;
 use crate::exit::{Ending, Exit};
-use pushmark_store::{self as store, Index};
+use pushmark_store as store;
 
 /// The key by which arms of two sides are matched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -200,14 +200,12 @@ fn folders(given: &str, results: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !results.is_dir() {
         return Err(unknown());
     }
-    let mut index = Index::open(results)?;
-    index.follow()?;
-    let found = index.find(given)?;
+    let found = store::find(results, given);
     match found.len() {
         0 => Err(unknown()),
-        1 => Ok(found.into_iter().map(|(_, folder)| folder).collect()),
+        1 => Ok(found.into_iter().map(|run| run.folder).collect()),
         several => {
-            let ids: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
+            let ids: Vec<String> = found.into_iter().map(|run| run.id).collect();
             let text = format!("{given} names {several} runs; name one of\n  {}", ids.join("\n  "));
             Err(Ending::error(Exit::Usage, text))
         }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::exit::{Ending, Exit};
 use crate::output::note;
-use pushmark_store::{self as store, Index, jtl, wide};
+use pushmark_store::{self as store, jtl, wide};
 
 /// Flags of `runs export`.
 #[derive(Args, Clone, Debug)]
@@ -82,9 +82,7 @@ fn find(results: &Path, key: &str) -> anyhow::Result<Vec<PathBuf>> {
     let path = Path::new(key);
     let mut found = if path.exists() { store::find_runs(path) } else { Vec::new() };
     if found.is_empty() && results.is_dir() {
-        let mut index = Index::open(results)?;
-        index.follow()?;
-        found = index.find(key)?.into_iter().map(|(_, folder)| folder).collect();
+        found = store::find(results, key).into_iter().map(|run| run.folder).collect();
     }
     match found.is_empty() {
         true => Err(super::unknown(results, key)),
