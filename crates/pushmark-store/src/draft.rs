@@ -110,7 +110,7 @@ fn synced(result: io::Result<()>) -> io::Result<()> {
 }
 
 /// Removes the drafts of processes that were killed while they wrote.
-pub fn clean(parent: &Path) {
+pub(crate) fn clean(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(inner) = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial")) else {

@@ -6,6 +6,7 @@ use pushmark_model::histogram::Distribution;
 use pushmark_model::run::*;
 use pushmark_model::transport::Transport;
 
+/// A run of two arms: one that held, and one that lost two deliveries of a thousand.
 pub fn run(id: &str) -> Run {
     let mut latencies = Distribution::default();
     (1..=1_000).for_each(|us| latencies.record_us(us));

@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::cmd;
-use crate::exit::{Ending, Exit};
+use pushmark_console::exit::{Ending, Exit};
 
 /// Measure push servers over every server-push transport: connect a crowd of clients, publish known
 /// messages, time every delivery, and report whether the figures can be trusted.
@@ -91,13 +91,13 @@ impl Cli {
             Command::Completions { shell } => {
                 let mut text = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "pushmark", &mut text);
-                crate::output::print(&String::from_utf8_lossy(&text))?;
+                pushmark_console::output::print(&String::from_utf8_lossy(&text))?;
                 Ok(Exit::Pass)
             }
             Command::Man => {
                 let mut text = Vec::new();
                 clap_mangen::Man::new(Cli::command()).render(&mut text)?;
-                crate::output::print(&String::from_utf8_lossy(&text))?;
+                pushmark_console::output::print(&String::from_utf8_lossy(&text))?;
                 Ok(Exit::Pass)
             }
         }
@@ -111,7 +111,7 @@ pub fn main() -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             let exit = Ending::exit_of(&error);
-            crate::output::complain(&format!("{error:#}"));
+            pushmark_console::output::complain(&format!("{error:#}"));
             exit
         }
     }

@@ -5,7 +5,7 @@ mod tool;
 
 use std::net::TcpListener;
 
-use pushmark::server::needs::in_path;
+use pushmark_host::server::needs::in_path;
 use serde_json::Value;
 use tool::terminator::{Authority, Terminator, nginx};
 use tool::{Tool, arms, have, is_doubted, number, whole};

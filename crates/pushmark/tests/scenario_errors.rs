@@ -1,9 +1,9 @@
 //! Every message about a wrong scenario, as a user sees it (no colours, narrow).
 
-use pushmark::file_errors::FileErrors;
-use pushmark::scenario_file::{Asked, Loaded, load};
-use pushmark::server::registry::Registry;
+use pushmark_console::file_errors::FileErrors;
+use pushmark_host::server::registry::Registry;
 use pushmark_model::scenario::Override;
+use pushmark_run::scenario_file::{Asked, Loaded, load};
 
 fn load_bytes(bytes: &[u8], overrides: &[Override]) -> Result<Loaded, FileErrors> {
     let folder = tempfile::tempdir().unwrap();

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use pushmark::scenario_file::{Asked, Loaded, load};
-use pushmark::server::registry::Registry;
+use pushmark_host::server::registry::Registry;
 use pushmark_model::plan::{Cursor, Mode, Plan, Size};
 use pushmark_model::scenario::{Override, schema};
 use pushmark_model::transport::Transport;
+use pushmark_run::scenario_file::{Asked, Loaded, load};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use pushmark::server::registry::{Registry, Server};
-use pushmark::server::state;
+use pushmark_host::server::registry::{Registry, Server};
+use pushmark_host::server::state;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

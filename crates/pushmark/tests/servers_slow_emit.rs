@@ -6,7 +6,7 @@ mod tool;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use pushmark::server::registry::Registry;
+use pushmark_host::server::registry::Registry;
 use serde_json::Value;
 use tool::{Running, Tool, have, http, until};
 

@@ -6,10 +6,10 @@ mod tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pushmark_store as store;
 use pushmark_model::suite::{Suite, SuiteFile};
 use pushmark_report::RunFiles;
 use pushmark_report::suite::{StudySuite, study_page};
+use pushmark_store as store;
 
 /// Returns the kept results of a suite: their folder, the suite and its runs. The figures are those that
 /// its file asks for today.

@@ -1,8 +1,8 @@
 //! Every message about a wrong suite, as a user sees it (no colours, narrow).
 
-use pushmark::server::registry::Registry;
-use pushmark::suite::{AskedSuite, SuiteSettings, load};
+use pushmark_host::server::registry::Registry;
 use pushmark_model::suite::Scale;
+use pushmark_run::suite::{AskedSuite, SuiteSettings, load};
 
 /// Returns the output for a suite on the builtin server, below a line that starts at the margin, so that
 /// snapshots keep the indentation.

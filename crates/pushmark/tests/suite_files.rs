@@ -4,9 +4,9 @@ mod tool;
 
 use std::path::{Path, PathBuf};
 
-use pushmark::server::registry::Registry;
-use pushmark::suite::{AskedSuite, Glob, Loaded, SuiteSettings, load};
+use pushmark_host::server::registry::Registry;
 use pushmark_model::suite::Scale;
+use pushmark_run::suite::{AskedSuite, Glob, Loaded, SuiteSettings, load};
 use tool::{Tool, root};
 
 fn suites() -> Vec<PathBuf> {

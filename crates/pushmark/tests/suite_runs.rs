@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use pushmark::server::registry::Registry;
-use pushmark::suite::{AskedSuite, SuiteSettings, load, turns};
+use pushmark_host::server::registry::Registry;
 use pushmark_model::draw::{Draw, Purpose};
 use pushmark_model::scenario::Override;
 use pushmark_model::suite::Scale;
+use pushmark_run::suite::{AskedSuite, SuiteSettings, load, turns};
 use rustix::process::Signal;
 use serde_json::Value;
 use tool::{Tool, pass};
@@ -210,7 +210,8 @@ fn a_suite_under_the_results_is_listed_and_only_one_process_runs_it() {
     ended_well(running.end().never_panicked().code);
     let listed = tool.run(&["runs", "list", "--format", "json"]).expect(0).out;
     let listed: Value = serde_json::from_str(&listed).unwrap();
-    let of_suite = listed.as_array().unwrap().iter().filter(|run| run["folder"].as_str().unwrap().contains("tiny"));
+    let of_suite =
+        listed.as_array().unwrap().iter().filter(|run| run["folder"].as_str().unwrap().contains("tiny"));
     assert_eq!(of_suite.count(), 2, "{listed}");
     let name = &kept(&tool, &folder)[&("comet-4".to_owned(), 1)][0];
     assert!(name.contains("-comet-4-2s-"), "when, server, type, clients, duration: {name}");

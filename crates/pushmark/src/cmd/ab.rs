@@ -9,15 +9,15 @@ use super::asking::{AskingArgs, set};
 use super::compare::{JudgingArgs, judged};
 use super::measuring::MeasuringArgs;
 use super::run::usage;
-use crate::compare::Set;
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, can_keep, print};
-use crate::progress::Progress;
-use crate::redact;
-use crate::run::Signals;
-use crate::server::registry::Registry;
-use crate::session::{Cpus, Session, prepare};
-use crate::sitting::{Side, Table};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, can_keep, print};
+use pushmark_console::progress::Progress;
+use pushmark_console::redact;
+use pushmark_host::server::registry::Registry;
+use pushmark_run::compare::Set;
+use pushmark_run::run::Signals;
+use pushmark_run::session::{Cpus, Session, prepare};
+use pushmark_run::sitting::{Side, Table};
 use pushmark_store::{RESULTS, Utc, run_id};
 
 /// The default number of starts of each side. Four blocks of A B B A can be arranged in 1,296 ways,

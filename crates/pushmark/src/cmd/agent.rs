@@ -1,12 +1,12 @@
 //! `pushmark agent`: a generator process, started by a run.
 
-use crate::exit::Exit;
+use pushmark_console::exit::Exit;
 
 /// Runs the shards of the run that started it.
 ///
 /// # Errors
 /// Fails if no run started this process, or if that run has ended.
 pub fn run() -> anyhow::Result<Exit> {
-    crate::agent::work()?;
+    pushmark_run::agent::work()?;
     Ok(Exit::Pass)
 }

@@ -6,10 +6,10 @@ use pushmark_model::transport::Transport;
 
 use super::run::usage;
 use super::secure::TlsArgs;
-use crate::exit::{Ending, Exit};
-use crate::file_errors::FileErrors;
-use crate::scenario_file::{self, Asked, Loaded};
-use crate::server::registry::Registry;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::file_errors::FileErrors;
+use pushmark_host::server::registry::Registry;
+use pushmark_run::scenario_file::{self, Asked, Loaded};
 
 /// Flags that set keys of the scenario.
 #[derive(Args, Clone, Debug, Default)]

@@ -7,13 +7,13 @@ use pushmark_model::transport::Transport;
 
 use super::measuring::MeasuringArgs;
 use super::run::usage;
-use crate::calibrate::{self, Bench, TRANSPORTS};
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, print};
-use crate::progress::Progress;
-use crate::run::Signals;
-use crate::server::registry::Registry;
-use crate::session::{Cpus, Session, prepare};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, print};
+use pushmark_console::progress::Progress;
+use pushmark_host::server::registry::Registry;
+use pushmark_run::calibrate::{self, Bench, TRANSPORTS};
+use pushmark_run::run::Signals;
+use pushmark_run::session::{Cpus, Session, prepare};
 use pushmark_store::{RESULTS, keep_calibration};
 
 /// Flags of `calibrate`.

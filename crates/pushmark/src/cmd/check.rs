@@ -12,17 +12,19 @@ use pushmark_model::transport::Transport;
 use super::run::usage;
 use super::secure::TlsArgs;
 use super::servers::flags_of;
-use crate::check::launch::RowLaunch;
-use crate::check::{self, Endpoint, Finding, Instance, Launch as _, Options, Row, Subject, Verdict, table};
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, note, print};
-use crate::progress::screen::Screen;
-use crate::redact;
-use crate::run::{Signals, Target};
-use crate::scenario_file::{self, Loaded};
-use crate::server::process::Process;
-use crate::server::registry::{Emitter, Registry, Server};
-use crate::server::{build, state};
+use pushmark_check::launch::RowLaunch;
+use pushmark_check::{
+    self as check, Endpoint, Finding, Instance, Launch as _, Options, Row, Subject, Verdict, table,
+};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, note, print};
+use pushmark_console::progress::screen::Screen;
+use pushmark_console::redact;
+use pushmark_host::server::process::Process;
+use pushmark_host::server::registry::{Emitter, Registry, Server};
+use pushmark_host::server::{build, state};
+use pushmark_run::run::{Signals, Target};
+use pushmark_run::scenario_file::{self, Loaded};
 
 /// Time in which a checked server must end by itself.
 const END_WITHIN: Duration = Duration::from_secs(3);

@@ -6,10 +6,10 @@ use clap::Args;
 use pushmark_model::compare::Passed;
 use pushmark_model::metrics::Metric;
 
-use crate::compare::{self, FailIf, Set};
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, print};
-use crate::progress::screen::Screen;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, print};
+use pushmark_console::progress::screen::Screen;
+use pushmark_run::compare::{self, FailIf, Set};
 use pushmark_store::RESULTS;
 
 /// Flags of `compare`.

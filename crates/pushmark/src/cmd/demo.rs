@@ -9,9 +9,9 @@ use pushmark_model::units::{Nanos, PerSecond};
 use pushmark_server::{Options, Stop};
 
 use super::serve::stop_on_signal;
-use crate::demo::{Market, pages, publish};
-use crate::exit::{Ending, Exit};
-use crate::output::{complain, note};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{complain, note};
+use pushmark_demo::{Market, pages, publish};
 
 /// The highest rate of quotes of a stock. A person cannot see more.
 const RATE_MAX: f64 = 50.0;

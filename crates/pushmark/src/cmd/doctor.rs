@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use pushmark_model::scenario::Override;
 
-use crate::doctor;
-use crate::exit::{Ending, Exit};
-use crate::file_errors::FileErrors;
-use crate::output::{Format, print};
-use crate::preflight::{Machine, Need, examine};
-use crate::progress::screen::Screen;
-use crate::run::is_local;
-use crate::scenario_file::{self, Asked};
-use crate::server::registry::Registry;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::file_errors::FileErrors;
+use pushmark_console::output::{Format, print};
+use pushmark_console::progress::screen::Screen;
+use pushmark_host::preflight::{Machine, Need, examine};
+use pushmark_host::server::registry::Registry;
+use pushmark_run::doctor;
+use pushmark_run::run::is_local;
+use pushmark_run::scenario_file::{self, Asked};
 use pushmark_store::RESULTS;
 
 /// The crowd to check if no scenario is given.

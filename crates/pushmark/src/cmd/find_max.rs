@@ -11,16 +11,16 @@ use pushmark_model::units::{Nanos, PerSecond, parse_share};
 use super::measuring::MeasuringArgs;
 use super::run::usage;
 use super::secure::TlsArgs;
-use crate::exit::{Ending, Exit};
-use crate::file_errors::FileErrors;
-use crate::find_max::{self, Ask};
-use crate::output::{Format, can_keep, print};
-use crate::progress::Progress;
-use crate::progress::screen::Screen;
-use crate::run::Signals;
-use crate::scenario_file::{self, Asked};
-use crate::server::registry::Registry;
-use crate::session::{Cpus, Session, prepare};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::file_errors::FileErrors;
+use pushmark_console::output::{Format, can_keep, print};
+use pushmark_console::progress::Progress;
+use pushmark_console::progress::screen::Screen;
+use pushmark_host::server::registry::Registry;
+use pushmark_run::find_max::{self, Ask};
+use pushmark_run::run::Signals;
+use pushmark_run::scenario_file::{self, Asked};
+use pushmark_run::session::{Cpus, Session, prepare};
 use pushmark_store::{RESULTS, Utc, run_id};
 
 /// The upper end of the search: more connections than any machine holds.

@@ -8,7 +8,7 @@ use super::asking::AskingArgs;
 use super::measuring::MeasuringArgs;
 use super::run::{self, RunArgs};
 use super::secure::TlsArgs;
-use crate::exit::Exit;
+use pushmark_console::exit::Exit;
 
 /// Flags of `flood`.
 #[derive(Args, Clone, Debug)]

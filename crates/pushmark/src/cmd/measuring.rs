@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::output::{Format, note};
-use crate::quiet;
+use pushmark_console::output::{Format, note};
+use pushmark_host::quiet;
+use pushmark_run::verdict;
 
 /// Flags for the folder of servers, and for how the result and the progress are shown.
 #[derive(Args, Clone, Debug, Default)]
@@ -35,7 +36,7 @@ impl MeasuringArgs {
     /// Checks this host before a measurement, and reports other processes that use it.
     pub fn look_at_host(&self) {
         if !self.quiet
-            && let Some(text) = quiet::before_a_run()
+            && let Some(text) = quiet::before_a_run(verdict::foreign_cpu_from())
         {
             note(&text);
         }

@@ -8,14 +8,14 @@ use clap::Args;
 use pushmark_model::run::ServerRef;
 
 use super::run::usage;
-use crate::exit::{Ending, Exit};
-use crate::flood::grid::{Cell, First, probe, table};
-use crate::output::{note, print};
-use crate::progress::Progress;
-use crate::run::{Signals, Start};
-use crate::scenario_file::{self, Asked};
-use crate::server::registry::{Architecture, Registry, Server};
-use crate::session::{Asking, Cpus, Session, prepare};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{note, print};
+use pushmark_console::progress::Progress;
+use pushmark_host::server::registry::{Architecture, Registry, Server};
+use pushmark_run::flood::grid::{Cell, First, probe, table};
+use pushmark_run::run::{Signals, Start};
+use pushmark_run::scenario_file::{self, Asked};
+use pushmark_run::session::{Asking, Cpus, Session, prepare};
 
 /// Threads a server may start in addition to one per client.
 const THREADS_BESIDE: u64 = 200;

@@ -10,9 +10,9 @@ use pushmark_model::run::Run;
 use pushmark_model::suite::{self, Suite, SuiteResult};
 use pushmark_report::{self as report, RunFiles};
 
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, print};
-use crate::progress::screen::Screen;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, print};
+use pushmark_console::progress::screen::Screen;
 use pushmark_store as store;
 
 /// Flags of `report`.

@@ -9,17 +9,17 @@ use pushmark_report::RunFiles;
 
 use super::asking::AskingArgs;
 use super::measuring::MeasuringArgs;
-use crate::exit::{Ending, Exit};
-use crate::file_errors::FileErrors;
-use crate::output::{complain, print};
-use crate::progress::Progress;
-use crate::progress::screen::Screen;
-use crate::run::{Assembled, Signals, Start};
-use crate::scenario_file::Loaded;
-use crate::server::registry::Registry;
-use crate::session::{Asking, Cpus, Session, keep, prepare};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::file_errors::FileErrors;
+use pushmark_console::output::{complain, print};
+use pushmark_console::progress::Progress;
+use pushmark_console::progress::screen::Screen;
+use pushmark_host::server::registry::Registry;
+use pushmark_run::run::{Assembled, Signals, Start};
+use pushmark_run::scenario_file::Loaded;
+use pushmark_run::session::{Asking, Cpus, Session, keep, prepare};
+use pushmark_run::tally::Tally;
 use pushmark_store::{self as store, Draft, RESULTS};
-use crate::tally::Tally;
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
@@ -113,7 +113,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 fn can_keep(args: &RunArgs, starts: u32) -> anyhow::Result<()> {
     let place = place(args, starts, &format!("tried-{}", std::process::id()));
     if args.output.is_some() {
-        return crate::output::can_keep(&place);
+        return pushmark_console::output::can_keep(&place);
     }
     match Draft::try_out(&place) {
         Ok(()) => Ok(()),

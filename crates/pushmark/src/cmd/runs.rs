@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use pushmark_report::{self as report, RunFiles};
 
 use super::report::style;
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, note, print};
-use crate::progress::screen::Screen;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, note, print};
+use pushmark_console::progress::screen::Screen;
 use pushmark_store::{self as store, Listed, RESULTS};
 use serde_json::{Value, json};
 
@@ -88,7 +88,9 @@ fn list(results: &Path, format: Format) -> anyhow::Result<String> {
         };
         return Ok(format!("{:#}\n", Value::Array(runs.iter().map(row).collect())));
     }
-    let wide = |of: fn(&Listed) -> &str, head: &str| runs.iter().map(|run| of(run).len()).max().unwrap_or(0).max(head.len());
+    let wide = |of: fn(&Listed) -> &str, head: &str| {
+        runs.iter().map(|run| of(run).len()).max().unwrap_or(0).max(head.len())
+    };
     let (id, verdict) = (wide(|run| &run.id, "id"), wide(|run| run.verdict.name(), "verdict"));
     let mut text = format!("{:id$}  {:verdict$}  arms  crossed\n", "id", "verdict");
     for run in &runs {

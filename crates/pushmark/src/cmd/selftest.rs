@@ -6,12 +6,12 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use pushmark_model::poller::Poller;
 
-use crate::exit::Exit;
-use crate::output::print;
-use crate::progress::screen::Screen;
-use crate::run::Signals;
-use crate::selftest::{self, line, summary};
-use crate::truth::{Bench, Check, FAMILIES, Family, Scale, State, Tally};
+use pushmark_console::exit::Exit;
+use pushmark_console::output::print;
+use pushmark_console::progress::screen::Screen;
+use pushmark_run::run::Signals;
+use pushmark_truth::selftest::{self, line, summary};
+use pushmark_truth::{Bench, Check, FAMILIES, Family, Scale, State, Tally};
 
 /// Flags of `selftest`.
 #[derive(Args, Clone, Debug)]

@@ -8,8 +8,8 @@ use clap::Args;
 use pushmark_model::units::Nanos;
 use pushmark_server::{Access, Bayeux, Faults, Options, QueuePolicy, Stop, Token, faults};
 
-use crate::exit::{Ending, Exit};
-use crate::output::note;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::note;
 
 /// Flags of `serve`.
 #[derive(Args, Clone, Debug)]

@@ -10,11 +10,11 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use super::run::usage;
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, note, print};
-use crate::server::build;
-use crate::server::port::free_port;
-use crate::server::registry::{Filling, Registry, Server};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, note, print};
+use pushmark_host::server::build;
+use pushmark_host::server::port::free_port;
+use pushmark_host::server::registry::{Filling, Registry, Server};
 
 /// Flags of `servers`.
 #[derive(Args, Clone, Debug)]
@@ -97,7 +97,7 @@ fn build_all(registry: &Registry, names: &[String]) -> anyhow::Result<Exit> {
             Ok(true) => {}
             Ok(false) => note(&format!("{}: already built", server.name)),
             Err(error) => {
-                crate::output::complain(&format!("{error:#}"));
+                pushmark_console::output::complain(&format!("{error:#}"));
                 exit = exit.worst(Ending::exit_of(&error));
             }
         }

@@ -11,11 +11,11 @@ use super::measuring::MeasuringArgs;
 use super::report::shown_suite;
 use super::run::usage;
 use super::secure::TlsArgs;
-use crate::exit::{Ending, Exit};
-use crate::output::{Format, print};
-use crate::progress::screen::Screen;
-use crate::server::registry::Registry;
-use crate::suite::{self, AskedSuite, Glob, Loaded, SuiteSettings};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::{Format, print};
+use pushmark_console::progress::screen::Screen;
+use pushmark_host::server::registry::Registry;
+use pushmark_run::suite::{self, AskedSuite, Glob, Loaded, SuiteSettings};
 
 /// Flags of `suite`.
 #[derive(Args, Clone, Debug)]

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use fault::Fault;
-use pushmark::check::{self, Finding, Options, Verdict};
+use pushmark_check::{self as check, Finding, Options, Verdict};
 use subject::Built;
 
 /// Servers with a fault that are checked at the same time: most of their time is waiting.

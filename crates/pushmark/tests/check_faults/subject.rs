@@ -6,10 +6,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use pushmark::check::{FirstLine, Instance, Launch, Row, Subject};
-use pushmark::scenario_file::{self, Asked};
-use pushmark::server::registry::Registry;
+use pushmark_check::{FirstLine, Instance, Launch, Row, Subject};
+use pushmark_host::server::registry::Registry;
 use pushmark_model::transport::Transport;
+use pushmark_run::scenario_file::{self, Asked};
 
 use crate::fault::Fault;
 use crate::proxy::Proxy;

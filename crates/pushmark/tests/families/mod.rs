@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use pushmark::run::Signals;
-use pushmark::truth::{Bench, FAMILIES, Scale, State};
 use pushmark_model::poller::Poller;
+use pushmark_run::run::Signals;
+use pushmark_truth::{Bench, FAMILIES, Scale, State};
 
 /// The bench of a test: this build, small scale.
 pub(crate) fn bench() -> Bench {

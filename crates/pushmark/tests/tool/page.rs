@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use conformance::process::Process;
 use conformance::session::{Heard, Session};
-use pushmark::server::http;
-use pushmark::server::needs::in_path;
+use pushmark_host::server::http;
+use pushmark_host::server::needs::in_path;
 use pushmark_proto::client::{Config, Transport};
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::exit::{Ending, Exit};
-use crate::output::note;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::note;
 use pushmark_store::{self as store, jtl, wide};
 
 /// Flags of `runs export`.

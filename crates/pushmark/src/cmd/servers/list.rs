@@ -4,12 +4,12 @@
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
-use crate::output::Format;
-use crate::progress::screen::Screen;
-use crate::server::build::lacking;
-use crate::server::registry::{Need, Registry, Server};
-use crate::server::state::{self, Built};
-use crate::server::version::version;
+use pushmark_console::output::Format;
+use pushmark_console::progress::screen::Screen;
+use pushmark_host::server::build::lacking;
+use pushmark_host::server::registry::{Need, Registry, Server};
+use pushmark_host::server::state::{self, Built};
+use pushmark_host::server::version::version;
 
 /// A server and its state on this machine.
 struct Listed<'r> {

@@ -1,0 +1,286 @@
+//! A blocking HTTP/1.1 client for control requests: ready probes, `/stats`, emitters.
+//!
+//! It is never on the measured path. Each request has its own connection and one deadline for everything.
+//! The driver makes the measured requests.
+
+use std::io::{Error, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use pushmark_model::plan::Tls;
+use pushmark_net::{Blocking, tls};
+use pushmark_proto::http1::{BodyDecoder, BodyEvent, HEAD_MAX, ResponseHead, write};
+
+use crate::secure;
+use pushmark_console::stop;
+
+/// Longest accepted body.
+const BODY_MAX: usize = 16 << 20;
+
+/// The target of control requests.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// `http://host:port/path?query`, or `https://…`.
+    pub url: String,
+    /// Its TLS settings.
+    pub tls: Tls,
+    /// Sent as `Authorization: Bearer TOKEN` to a server that was started with it.
+    pub token: Option<String>,
+}
+
+/// A URL with the trust settings of this machine.
+impl<T: Into<String>> From<T> for Control {
+    fn from(url: T) -> Control {
+        Control { url: url.into(), tls: Tls::default(), token: None }
+    }
+}
+
+impl Control {
+    /// The same with more path segments.
+    pub fn below(&self, path: &str) -> Control {
+        Control { url: format!("{}{path}", self.url), ..self.clone() }
+    }
+}
+
+/// A control request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// `GET`, `POST`, `PUT`, `DELETE`.
+    pub method: &'a str,
+    /// The target of the request.
+    pub to: &'a Control,
+    /// Header fields other than Host, Content-Length and Connection.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The body; empty for none.
+    pub body: &'a [u8],
+    /// Time limit for everything: resolve, connect, handshake, write, read.
+    pub timeout: Duration,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The header fields, with names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The whole body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// 2xx.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as text, for messages and JSON.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// The reason for a missing answer. Each has the URL.
+#[derive(Debug)]
+pub enum HttpError {
+    /// The URL is not supported by this client.
+    Url(String),
+    /// The port is closed, the name is unknown, the connection broke, or the deadline passed.
+    Io(String, Error),
+    /// The answer is not HTTP/1.x, is cut off, or is too long.
+    Answer(String, String),
+}
+
+impl std::fmt::Display for HttpError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            HttpError::Url(url) => write!(f, "{url} is not a URL like http://host:port/path, or https://"),
+            HttpError::Io(url, error) if is_timeout(error) => write!(f, "{url} did not answer in time"),
+            HttpError::Io(url, error) => write!(f, "{url} cannot be reached: {error}"),
+            HttpError::Answer(url, what) => write!(f, "{url} sent an invalid answer: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+impl HttpError {
+    /// Returns whether the certificate is not trusted.
+    pub fn is_of_certificate(&self) -> bool {
+        let HttpError::Io(_, error) = self else { return false };
+        tls::Trouble::of(error).is_some_and(tls::Trouble::is_of_certificate)
+    }
+}
+
+fn is_timeout(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
+}
+
+/// GET with a deadline.
+pub fn get(to: &Control, timeout: Duration) -> Result<Answer, HttpError> {
+    send(&Request { method: "GET", to, headers: &[], body: &[], timeout })
+}
+
+/// Sends a request and reads the whole answer. A stop signal during the wait ends it.
+pub fn send(request: &Request<'_>) -> Result<Answer, HttpError> {
+    let own = |text: &str| text.to_owned();
+    let (method, to, timeout) = (own(request.method), request.to.clone(), request.timeout);
+    let headers: Vec<_> = request.headers.iter().map(|(name, value)| (own(name), own(value))).collect();
+    let body = request.body.to_vec();
+    let exchanged = stop::unless_told(move || {
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+        exchange(&Request { method: &method, to: &to, headers: &headers, body: &body, timeout })
+    });
+    let stopped = || Error::other("stopped by a signal before it answered");
+    exchanged.unwrap_or_else(|| Err(HttpError::Io(request.to.url.clone(), stopped())))
+}
+
+/// Waits until the deadline at most, whatever the server sends.
+fn exchange(request: &Request<'_>) -> Result<Answer, HttpError> {
+    let deadline = Instant::now() + request.timeout;
+    let url = &request.to.url;
+    let place = Place::of(url).ok_or_else(|| HttpError::Url(url.clone()))?;
+    let io = |error| HttpError::Io(url.clone(), error);
+    let unread = |what| HttpError::Answer(url.clone(), what);
+    let mut stream = place.connect(&request.to.tls, deadline).map_err(io)?;
+    stream.write_all(&head_and_body(request, &place)).and_then(|()| stream.flush()).map_err(io)?;
+    let mut bytes = Vec::new();
+    loop {
+        match read_answer(&mut bytes.clone(), false).map_err(unread)? {
+            Some(answer) => return Ok(answer),
+            None if bytes.len() > BODY_MAX + HEAD_MAX => {
+                return Err(unread("it is longer than 16 MiB".into()));
+            }
+            None => {}
+        }
+        let mut piece = [0u8; 16 * 1024];
+        left(deadline).and_then(|left| stream.set_read_timeout(left)).map_err(io)?;
+        match stream.read(&mut piece).map_err(io)? {
+            0 => break,
+            read => bytes.extend_from_slice(&piece[..read]),
+        }
+    }
+    read_answer(&mut bytes, true).map_err(unread)?.ok_or_else(|| unread("it is cut off".into()))
+}
+
+/// The parts of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place<'u> {
+    tls: bool,
+    authority: &'u str,
+    /// Path and query.
+    target: &'u str,
+}
+
+impl<'u> Place<'u> {
+    /// Parses a URL. Refuses line ends and spaces, which would forge a request.
+    fn of(url: &'u str) -> Option<Place<'u>> {
+        let (scheme, rest) = url.split_once("://")?;
+        let tls = scheme.eq_ignore_ascii_case("https");
+        if !tls && !scheme.eq_ignore_ascii_case("http") || rest.bytes().any(|b| b <= b' ' || b == 0x7f) {
+            return None;
+        }
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, target) = rest.split_at(end);
+        (!authority.is_empty() && !authority.contains('@')).then_some(Place { tls, authority, target })
+    }
+
+    /// Host, IPv6 without brackets, and port.
+    fn host(&self) -> std::io::Result<(&'u str, u16)> {
+        let digits = |port: &str| port.bytes().all(|b| b.is_ascii_digit());
+        let (host, port) = match self.authority.rsplit_once(':').filter(|(_, port)| digits(port)) {
+            Some((host, port)) => (host, port.parse().map_err(Error::other)?),
+            None => (self.authority, if self.tls { 443 } else { 80 }),
+        };
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        Ok((bare.unwrap_or(host), port))
+    }
+
+    fn connect(&self, tls: &Tls, deadline: Instant) -> std::io::Result<Blocking> {
+        let (host, port) = self.host()?;
+        let mut last = Error::from(ErrorKind::NotFound);
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, left(deadline)?) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    stream.set_write_timeout(Some(left(deadline)?))?;
+                    if !self.tls {
+                        return Ok(Blocking::Tcp(stream));
+                    }
+                    let client = secure::client(tls, host).map_err(Error::other)?;
+                    return Blocking::over_tls(stream, &client, left(deadline)?);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// The time left until a deadline; an error once it has passed.
+fn left(deadline: Instant) -> std::io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+fn head_and_body(request: &Request<'_>, place: &Place<'_>) -> Vec<u8> {
+    let Place { authority, target, .. } = place;
+    let mut out = Vec::with_capacity(256 + request.body.len());
+    let target = match target.as_bytes().first() {
+        Some(b'/') => (*target).to_owned(),
+        _ => format!("/{target}"),
+    };
+    write::request_line(&mut out, request.method, &target);
+    write::header(&mut out, "Host", authority);
+    for (name, value) in request.headers {
+        write::header(&mut out, name, value);
+    }
+    if let Some(token) = &request.to.token {
+        write::header(&mut out, "Authorization", &format!("Bearer {token}"));
+    }
+    write::header(&mut out, "Accept-Encoding", "identity");
+    if !request.body.is_empty() || request.method != "GET" {
+        write::header_number(&mut out, "Content-Length", request.body.len() as u64);
+    }
+    write::header(&mut out, "Connection", "close");
+    write::head_end(&mut out);
+    out.extend_from_slice(request.body);
+    out
+}
+
+/// Returns an answer from the bytes so far; `None` if it is incomplete. Skips interim answers (1xx).
+fn read_answer(bytes: &mut [u8], is_eof: bool) -> Result<Option<Answer>, String> {
+    let mut input = bytes;
+    let head = loop {
+        match ResponseHead::take(&mut input, HEAD_MAX).map_err(|f| f.kind().to_string())? {
+            None => return Ok(None),
+            Some(head) if head.status < 200 => continue,
+            Some(head) => break head,
+        }
+    };
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()))
+        .collect();
+    let mut answer = Answer { status: head.status, headers, body: Vec::new() };
+    let mut decoder = BodyDecoder::new(head.body);
+    loop {
+        let event = decoder.next(&mut input).map_err(|f| f.kind().to_string())?;
+        let event = match event {
+            None if is_eof => decoder.handle_eof().map_err(|f| f.kind().to_string())?,
+            event => event,
+        };
+        match event {
+            Some(BodyEvent::Data(data)) => answer.body.extend_from_slice(data),
+            Some(BodyEvent::ChunkEnd) => {}
+            Some(BodyEvent::End) => return Ok(Some(answer)),
+            None => return Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

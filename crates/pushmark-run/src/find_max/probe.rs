@@ -1,0 +1,143 @@
+//! One probe: the scenario at a load against a fresh server, kept as a run, and its answer.
+
+use std::path::Path;
+
+use pushmark_model::run::{Reason, Run, ServerRef, VerdictState};
+use pushmark_model::search::{Answer, Probe, ProbeRow};
+use pushmark_model::transport::Transport;
+use pushmark_report::RunFiles;
+
+use super::{Ask, without_run};
+use crate::run::Start;
+use crate::session::{Asking, Session, keep};
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::progress::Progress;
+
+/// Measures a load.
+///
+/// # Errors
+/// Fails if the search cannot continue: the scenario is not valid at this load, the target cannot be started,
+/// or the run cannot be kept.
+pub(super) fn probe(
+    ask: &Ask,
+    wanted: Probe,
+    session: &Session<'_>,
+    server: Option<ServerRef>,
+    folder: &Path,
+    progress: &mut Progress,
+) -> anyhow::Result<(Answer, ProbeRow)> {
+    let loaded = ask.at(wanted.at, wanted.why, session.registry)?;
+    let asking = Asking { start: Start { number: 1, of: 1 }, server, case: None };
+    let assembled = match session.measure(&loaded, asking, progress) {
+        Ok(assembled) => assembled,
+        Err(error) if Ending::exit_of(&error) == Exit::Refused => {
+            let note = format!("{error:#}").lines().next().unwrap_or_default().to_owned();
+            return Ok(without_run(ask, wanted, Answer::Refused, note));
+        }
+        Err(error) => return Err(error),
+    };
+    let files = [RunFiles { run: assembled.run, windows: assembled.windows }];
+    let run = &files[0].run;
+    let mut row = without_run(ask, wanted, Answer::Held, String::new()).1;
+    row.notes.clear();
+    row.run = Some(run.id.clone());
+    row.verdict = Some(run.verdict.state);
+    row.answer = judge(ask, run, &mut row);
+    if keep(&files, &assembled.intervals, &assembled.logs, &folder.join(&run.id)).is_none() {
+        return Err(Ending::error(Exit::Internal, "the run of a probe could not be kept"));
+    }
+    Ok((row.answer, row))
+}
+
+/// Returns the answer of a run; adds values and failed conditions to the row.
+fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
+    let Some(arm) = run.arms.first() else {
+        row.notes.push("nothing was measured".to_owned());
+        return Answer::Unbelieved;
+    };
+    for expression in &ask.keep {
+        let text = expression.to_string();
+        let outcome = expression.evaluate(arm);
+        match outcome.value {
+            Some(value) => {
+                row.values.insert(text.clone(), value);
+            }
+            None => row.notes.push(format!("{} is absent", expression.metric().name)),
+        }
+        if !outcome.ok && outcome.value.is_some() {
+            row.notes.push(format!("not kept: {text}"));
+        }
+    }
+    let kept = ask.keep.iter().all(|expression| expression.evaluate(arm).ok);
+    let doubts = doubts(ask, run, arm.transport);
+    let believed = match doubts.iter().map(|reason| reason.state).max() {
+        None | Some(VerdictState::Valid | VerdictState::Suspect) => true,
+        Some(VerdictState::Incomplete) => false,
+        Some(VerdictState::Invalid) => kept && only_looks_worse(&doubts),
+    };
+    match () {
+        // A server that could not be driven to the end did not hold.
+        () if arm.error.is_some() => {
+            row.notes.extend(arm.error.clone());
+            Answer::Failed
+        }
+        () if !believed => {
+            let reason = doubts.first().map(|reason| reason.seen.clone());
+            row.notes.insert(0, reason.unwrap_or_else(|| format!("the run is {}", run.verdict.state.name())));
+            Answer::Unbelieved
+        }
+        () if kept => Answer::Held,
+        () => Answer::Failed,
+    }
+}
+
+/// Returns doubts about the conditions, worst first. An overflow of the target's listen queue is its
+/// limit and not a doubt here: its effect on clients is what is searched.
+fn doubts<'a>(ask: &Ask, run: &'a Run, arm: Transport) -> Vec<&'a Reason> {
+    let names: Vec<&str> = ask.keep.iter().map(|expression| expression.metric().name.as_str()).collect();
+    let of_arm = |reason: &&Reason| reason.arm.is_none_or(|of| of == arm);
+    let about = |reason: &&Reason| names.iter().any(|name| reason.concerns_metric(name));
+    let own = run.verdict.reasons.iter().filter(of_arm).filter(about);
+    let mut all: Vec<&Reason> = own.filter(|reason| reason.code != "listen_overflows").collect();
+    all.sort_by_key(|reason| std::cmp::Reverse(reason.state));
+    all
+}
+
+/// Doubts that can only make figures worse than the server's: the generator's queueing and lack of
+/// CPU add to every latency. A condition that holds despite them holds; a failed one may be the generator's.
+const ONLY_WORSE: [&str; 7] =
+    ["generator_busy", "run_queue_wait", "read_lag", "publisher_lag", "steal", "foreign_cpu", "server_wait"];
+
+fn only_looks_worse(reasons: &[&Reason]) -> bool {
+    let mut invalid = reasons.iter().filter(|reason| reason.state == VerdictState::Invalid);
+    invalid.all(|reason| ONLY_WORSE.contains(&reason.code.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_queueing_only_looks_worse_and_a_load_not_made_does_not() {
+        let reason = |code: &str, state| Reason {
+            code: code.to_owned(),
+            state,
+            arm: None,
+            concerns: Vec::new(),
+            seen: String::new(),
+            why: String::new(),
+            try_: String::new(),
+        };
+        let lag = reason("read_lag", VerdictState::Invalid);
+        let short = |state| reason("achieved_rate", state);
+        assert!(only_looks_worse(&[&lag]));
+        assert!(only_looks_worse(&[&lag, &short(VerdictState::Suspect)]));
+        assert!(!only_looks_worse(&[&lag, &short(VerdictState::Invalid)]));
+    }
+
+    #[test]
+    fn the_codes_are_those_of_the_verdict() {
+        let bounds = include_str!("../verdict/bounds.rs");
+        assert!(ONLY_WORSE.iter().all(|code| bounds.contains(&format!("code: \"{code}\""))));
+    }
+}

@@ -1,0 +1,388 @@
+//! The parts that all measuring commands share: preparing a server, assigning CPUs, making one start of a
+//! case, and keeping its run.
+
+mod ending;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use pushmark_model::plan::Plan;
+use pushmark_model::poller::Poller;
+use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
+use pushmark_model::units::Nanos;
+use pushmark_net::Clock;
+use pushmark_report::{self as report, RunFiles};
+
+use crate::run::{
+    self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
+};
+use crate::scenario_file::Loaded;
+use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::complain;
+use pushmark_console::progress::Progress;
+use pushmark_host::environment::{Placement, environment};
+use pushmark_host::preflight::{self, Grade, Machine, Need, sources_for};
+use pushmark_host::server::registry::{Registry, Server};
+use pushmark_host::server::version::version;
+use pushmark_host::server::{build, cpus, state};
+use pushmark_store::KeptFile;
+use pushmark_store::hlog::Interval;
+use pushmark_store::{self as store, Kept, RESULTS, Utc, run_id};
+
+pub use ending::exit_of;
+
+/// Builds a server if needed, and returns what a run records about it. Call it before CPUs are pinned and
+/// signals are handled, so that a build has all CPUs and Ctrl-C ends it.
+///
+/// # Errors
+/// Fails if the build fails. The error has the exit code.
+pub fn prepare(
+    registry: &Registry,
+    server: &Server,
+    loaded: &Loaded,
+    mut say: impl FnMut(&str),
+) -> anyhow::Result<ServerRef> {
+    build::ensure(registry, server, &mut say)?;
+    let checked = state::checked(registry, server).is_some();
+    // The built-in server is checked with every change of this program.
+    let built_in = server.is_this_program() && server.build.is_empty();
+    if !checked && !built_in {
+        say(&format!(
+            "{0} is not checked on this machine in its current state; check it with: pushmark check {0}",
+            server.name
+        ));
+    }
+    Ok(ServerRef {
+        name: server.name.clone(),
+        version: version(registry, server),
+        stands_for: server.stands_for.clone(),
+        generation: server.generation.name().to_owned(),
+        architecture: server.architecture.map(|a| a.name().to_owned()),
+        family: server.family().to_owned(),
+        flags: registry.flags(server, &loaded.scenario.target.flags),
+        checked,
+    })
+}
+
+/// The assignment of CPUs. It is made once, and pins this process to its half.
+#[derive(Clone, Debug)]
+pub struct Cpus {
+    /// CPUs of a started server; empty: all.
+    server: Vec<u32>,
+    /// CPUs of this process; empty: all.
+    generator: Vec<u32>,
+    /// Number of shards that have a CPU each.
+    threads: usize,
+}
+
+impl Cpus {
+    /// Assigns half of the CPUs to a server that is `started` by pushmark. Without such a server, or with
+    /// `--no-pin`, all CPUs are shared.
+    ///
+    /// # Errors
+    /// Fails if the kernel cannot pin this thread.
+    pub fn share_out(started: bool, no_pin: bool) -> anyhow::Result<Cpus> {
+        if no_pin || !started {
+            let threads = cpus::allowed_cpus().map_or(1, |all| all.len());
+            return Ok(Cpus { server: Vec::new(), generator: Vec::new(), threads });
+        }
+        let (server, generator) = cpus::halves_of_cpus()?;
+        // This thread and the monitor belong to the generator, so they stay off the server's cores.
+        cpus::pin_current_thread(&generator)?;
+        Ok(Cpus { server, threads: generator.len(), generator })
+    }
+}
+
+/// State that all starts of a command share.
+#[derive(Debug)]
+pub struct Session<'a> {
+    /// The reference servers.
+    pub registry: &'a Registry,
+    /// The assignment of CPUs.
+    pub cpus: &'a Cpus,
+    /// Stop signals.
+    pub signals: &'a Signals,
+}
+
+/// One start of a case, and what is kept in addition to its figures.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// The number of the start, and of all starts.
+    pub start: Start,
+    /// The server from [`prepare`]; absent for the user's own target.
+    pub server: Option<ServerRef>,
+    /// The cell of a suite; absent outside one.
+    pub case: Option<CaseRef>,
+}
+
+impl Session<'_> {
+    /// Makes a new plan of a scenario, runs every arm against a fresh server, and assembles the run.
+    ///
+    /// # Errors
+    /// Fails if this machine cannot hold the plan, or the target does not start or accepts no client. The
+    /// error has the exit code.
+    pub fn measure(
+        &self,
+        loaded: &Loaded,
+        asking: Asking,
+        progress: &mut Progress,
+    ) -> anyhow::Result<Assembled> {
+        let started = Utc::now();
+        let machine = Machine::read(Path::new(RESULTS));
+        let Planned { plan, target, need, without_ring } =
+            planned(loaded, self.registry, &machine, unique())?;
+        if let Some(why) = without_ring {
+            progress.note(&format!("using epoll instead of io_uring: {why}"));
+        }
+        if let Some(text) = refusal_of(&need, &machine) {
+            return Err(Ending::error(Exit::Refused, text));
+        }
+        let asked = loaded.scenario.load.drain;
+        for arm in plan.arms.iter().filter(|arm| arm.phases.drain_ns > asked.0 && arm.flood.is_none()) {
+            let (lasts, gap) = (Nanos(arm.phases.drain_ns), Nanos(arm.longest_gap_ns().unwrap_or(0)));
+            let transport = arm.transport;
+            progress.note(&format!(
+                "{transport}: drain lasts {lasts} instead of {asked}: polls of a client are up to {gap} apart"
+            ));
+        }
+        pushmark_probes::ready(&plan)?;
+        let Cpus { server: server_cpus, generator: generator_cpus, threads } = self.cpus.clone();
+        let agents = loaded.scenario.agents;
+        let program = std::env::current_exe().context("the path of this program")?;
+        let asked = loaded.scenario.threads.map_or(threads as u64, u64::from);
+        let shards = asked.max(need.shards(machine.open_files.1)).max(u64::from(agents)) as u32;
+        let setup = Setup {
+            target: &target,
+            shards,
+            agents,
+            program: &program,
+            server_cpus: server_cpus.clone(),
+            generator_cpus: generator_cpus.clone(),
+            signals: self.signals,
+            began_ns: Clock::now(),
+        };
+        let done = run::arms(&plan, &setup, asking.start, progress)
+            .map_err(|broken| Ending::error(broken.exit, broken.to_string()))?;
+        reached(&done, &plan)?;
+        Ok(self.together(loaded, &plan, asking, done, (started, need.same_host)))
+    }
+
+    /// Makes a run of a case that could not be measured. Every arm contains the error.
+    ///
+    /// # Errors
+    /// Fails if the scenario needs something that its target does not have.
+    pub fn failed(
+        &self,
+        loaded: &Loaded,
+        asking: Asking,
+        error: &anyhow::Error,
+    ) -> anyhow::Result<Assembled> {
+        let plan = loaded.plan(unique())?;
+        let same_host = loaded.server.is_some() || plan.arms.first().is_some_and(is_local);
+        let done = run::failed(&plan, Ending::exit_of(error), &format!("{error:#}"));
+        Ok(self.together(loaded, &plan, asking, done, (Utc::now(), same_host)))
+    }
+
+    fn together(
+        &self,
+        loaded: &Loaded,
+        plan: &Plan,
+        asking: Asking,
+        done: Vec<ArmDone>,
+        (started, same_host): (Utc, bool),
+    ) -> Assembled {
+        let named = |cpus: &[u32]| (!cpus.is_empty()).then(|| cpus.to_vec());
+        let server_cpus = named(&self.cpus.server);
+        let placement = Placement { server_cpus, generator_cpus: named(&self.cpus.generator), same_host };
+        let machine = environment(placement, Default::default());
+        let calibration = store::last_calibration(&machine);
+        let about = About {
+            started,
+            command: command_line(),
+            scenario: loaded.scenario.redacted_value(),
+            plan: loaded.scenario.redacted_plan(plan),
+            text: Some(loaded.redacted_text()),
+            environment: machine,
+            expressions: &ending::thresholds(&loaded.scenario, plan, asking.case.is_some()),
+            selftest: store::last_selftest(),
+            calibration,
+        };
+        let mut assembled = run::assemble(plan, about, done);
+        assembled.run.environment.server = asking.server;
+        if let Some(case) = &asking.case {
+            // The first study named its folders in this way: time, server, type, clients, duration.
+            let measured_s = plan.arms.first().map_or(0.0, |arm| arm.phases.measure_ns as f64 / 1e9);
+            assembled.run.id = run_id(started, &format!("{}-{measured_s}s", case.id));
+        }
+        assembled.run.case = asking.case;
+        assembled
+    }
+}
+
+/// Returns why this machine cannot hold a scenario, or `None` if it can. Starts nothing.
+///
+/// # Errors
+/// Fails if the scenario needs something that its target does not have.
+pub fn refusal(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Option<String>> {
+    let machine = Machine::read(Path::new(RESULTS));
+    let need = planned(loaded, registry, &machine, 0)?.need;
+    Ok(refusal_of(&need, &machine))
+}
+
+/// Returns [`refusal`] on one line, for a table of many cases, or what the server needs that is not
+/// installed.
+///
+/// # Errors
+/// Fails like [`refusal`].
+pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<Option<String>> {
+    let missing = loaded.server.as_ref().and_then(|server| build::missing(registry, server));
+    if let Some(missing) = missing {
+        return Ok(Some(missing.lines().collect::<Vec<_>>().join("; ")));
+    }
+    let findings = preflight::examine(&planned(loaded, registry, machine, 0)?.need, machine);
+    let refused = findings.iter().filter(|finding| finding.grade == Grade::Refused);
+    let lines: Vec<String> = refused
+        .map(|f| format!("{}: needs {}, has {}", f.code.replace('_', " "), f.needed, f.found))
+        .collect();
+    Ok((!lines.is_empty()).then(|| lines.join("; ")))
+}
+
+/// Returns the plan of a scenario on this machine.
+struct Planned {
+    plan: Plan,
+    target: Target,
+    need: Need,
+    /// Returns why epoll replaces io_uring.
+    without_ring: Option<io::Error>,
+}
+
+fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine, run: u64) -> anyhow::Result<Planned> {
+    let mut plan = loaded.plan(run)?;
+    let target = Target::new(loaded, registry)?;
+    let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
+    let need = |plan: &Plan| Need {
+        shards: loaded.scenario.threads.map(u64::from),
+        server_tables: target.tables(),
+        ..Need::of(plan, same_host)
+    };
+    fit_floods(&mut plan, &need, machine);
+    rotate_sources(&mut plan, machine, same_host);
+    let without_ring = fall_back_to_epoll(&mut plan);
+    let need = need(&plan);
+    Ok(Planned { plan, target, need, without_ring })
+}
+
+/// If this system has no io_uring, changes its arms to epoll and returns the reason.
+fn fall_back_to_epoll(plan: &mut Plan) -> Option<io::Error> {
+    let mut asking: Vec<_> = plan.arms.iter_mut().filter(|arm| arm.poller == Poller::IoUring).collect();
+    if asking.is_empty() {
+        return None;
+    }
+    let why = pushmark_net::Poller::with_ring().err()?;
+    asking.iter_mut().for_each(|arm| arm.poller = Poller::Epoll);
+    Some(why)
+}
+
+/// Returns the command that repeats this run.
+pub(crate) fn command_line() -> String {
+    std::env::args().enumerate().map(|(n, word)| shown(n, &word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Quotes an argument of the command line for a shell. The program is shown by its name only.
+fn shown(n: usize, word: &str) -> String {
+    if n == 0 {
+        return "pushmark".to_owned();
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Returns a number that no other run has, so that stamps of two runs differ.
+fn unique() -> u64 {
+    Clock::realtime() ^ u64::from(std::process::id()) << 40
+}
+
+/// Reduces a flood to what this machine holds, and reports it. The crowd of a flood is only an upper limit.
+fn fit_floods(plan: &mut Plan, need: &dyn Fn(&Plan) -> Need, machine: &Machine) {
+    if plan.arms.iter().all(|arm| arm.flood.is_none()) {
+        return;
+    }
+    let need = need(plan);
+    let fits = preflight::largest_crowd(&need, machine).max(1);
+    let findings = preflight::examine(&need, machine);
+    let by: Vec<&str> = findings.iter().filter(|f| f.grade == Grade::Refused).map(|f| f.code).collect();
+    let by = if by.is_empty() { "this machine".to_owned() } else { by.join(", ") };
+    for arm in plan.arms.iter_mut().filter(|arm| arm.connections > fits) {
+        arm.cut_flood(fits, &by);
+    }
+}
+
+/// Adds source addresses if the ports of one address are not enough.
+fn rotate_sources(plan: &mut Plan, machine: &Machine, same_host: bool) {
+    for arm in &mut plan.arms {
+        let loopback = arm.subscribe.host.parse().ok().filter(|ip: &std::net::IpAddr| ip.is_loopback());
+        if let (true, true, Some(ip)) = (same_host, arm.sources.is_empty(), loopback) {
+            arm.sources = sources_for(arm.connections, machine.ports, ip);
+        }
+    }
+}
+
+fn refusal_of(need: &Need, machine: &Machine) -> Option<String> {
+    let text = preflight::refusal(&preflight::examine(need, machine), need, machine)?;
+    Some(text.trim_end().to_owned())
+}
+
+/// Fails if a target accepted no client, because nothing was measured. The error has the target's answer.
+fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
+    if done.is_empty()
+        || done.iter().any(|d| d.arm.connections.opened > 0 || d.arm.verdict == VerdictState::Incomplete)
+    {
+        return Ok(());
+    }
+    let of = |one: &'_ ArmDone| plan.arms.iter().find(|arm| arm.transport == one.arm.transport);
+    let unserved: Vec<Unserved<'_>> = done
+        .iter()
+        .filter_map(|d| {
+            Some(Unserved { plan: of(d)?, failed: &d.arm.connections.failed, troubles: &d.troubles })
+        })
+        .collect();
+    let text = nobody_came(&unserved);
+    Err(Ending::error(Exit::Unreachable, text))
+}
+
+/// Keeps the newest run. Its page shows all starts so far. Returns the path of the page, or `None` if no
+/// folder could keep the run. Errors are printed with `--quiet` too.
+pub fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
+    let folder = keep_run(files, intervals, logs, place)?;
+    Some(folder.join("report.html").display().to_string())
+}
+
+/// Does the same as [`keep`], and returns the folder of the run.
+pub fn keep_run(
+    files: &[RunFiles],
+    intervals: &[Interval],
+    logs: &[KeptFile],
+    place: &Path,
+) -> Option<PathBuf> {
+    let newest = &files[files.len() - 1];
+    // A page that cannot be drawn must not cost the run.
+    let html = std::panic::catch_unwind(|| report::html(files)).ok();
+    let (run, windows) = (&newest.run, &newest.windows);
+    let kept = Kept { run, windows, intervals, logs, report_html: html.as_deref() };
+    let saved = match store::save(&kept, &store::places(place)) {
+        Ok(saved) => saved,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            return None;
+        }
+    };
+    if let Some(trouble) = &saved.trouble {
+        complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
+    }
+    Some(saved.folder)
+}

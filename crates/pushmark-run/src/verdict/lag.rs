@@ -1,0 +1,178 @@
+//! Computes the generator's delays as shares of the latency shown. Pure.
+
+use pushmark_model::run::{Arm, Delivery, Latency, VerdictState};
+
+use super::Facts;
+use super::bounds::{self, Bound};
+
+/// Delay that a timer and a wake-up add to most deliveries on an idle machine, µs.
+const WAKE_UP_US: i64 = 100;
+
+/// Delay that they add to at most one delivery in ten, if the scheduler or an interrupt intervenes, µs.
+const LATE_WAKE_UP_US: i64 = 300;
+
+/// A percentile that is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum P {
+    P50,
+    P90,
+    P99,
+    P999,
+}
+
+impl P {
+    /// Its name in the text.
+    pub(super) fn name(self) -> &'static str {
+        ["p50", "p90", "p99", "p99.9"][self as usize]
+    }
+
+    /// Its name in metrics.
+    pub(super) fn metric(self) -> &'static str {
+        ["p50", "p90", "p99", "p999"][self as usize]
+    }
+
+    /// The share of the deliveries below it.
+    pub(super) fn share(self) -> f64 {
+        [0.5, 0.9, 0.99, 0.999][self as usize]
+    }
+
+    /// Its value, µs.
+    pub(super) fn of(self, latency: &Latency) -> Option<i64> {
+        [latency.p50_us, latency.p90_us, latency.p99_us, latency.p999_us][self as usize]
+    }
+
+    /// Usable stamps required for each stamp that could not be used.
+    fn one_in(self) -> u64 {
+        if self == P::P999 { 999 } else { 99 }
+    }
+
+    /// Stamps required for this percentile: ten must lie beyond it.
+    fn stamps_min(self) -> u64 {
+        10 * [2, 10, 100, 1_000][self as usize]
+    }
+}
+
+/// Percentiles that are shown, and the lag up to which each raises no doubt, µs: deliveries have that
+/// lag on any machine.
+pub(super) const SHOWN: [(P, i64); 4] =
+    [(P::P50, WAKE_UP_US), (P::P90, LATE_WAKE_UP_US), (P::P99, LATE_WAKE_UP_US), (P::P999, LATE_WAKE_UP_US)];
+
+/// Returns how much of a valid percentile may be the generator's, µs: a share of the figure shown, and
+/// for `p50`, `p90`, `p99` and `p999` at least a wake-up.
+pub fn own_allowed_us(metric: &str, shown_us: f64) -> f64 {
+    let floor_us = SHOWN.iter().find(|(p, _)| p.metric() == metric).map_or(0, |(_, us)| *us);
+    (bounds::READ_LAG.suspect * shown_us).max(floor_us as f64)
+}
+
+/// A percentile at which a lag is too large a share of the latency shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Crossing {
+    pub(super) p: P,
+    pub(super) lag_us: i64,
+    pub(super) latency_us: i64,
+    pub(super) share: f64,
+}
+
+/// Returns the percentiles whose lag crosses a bound, grouped by state, worst share first.
+pub(super) fn crossings(
+    bound: &Bound,
+    lag: impl Fn(P) -> Option<i64>,
+    latency: &Latency,
+) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
+    // A delivery that never arrived has no lag, so lag is compared with the latency of arrived deliveries.
+    let arrived = latency.delivered_only.as_deref().unwrap_or(latency);
+    let mut out: Vec<(VerdictState, f64, Vec<Crossing>)> = Vec::new();
+    for (p, floor_us) in SHOWN {
+        let (Some(lag_us), Some(latency_us)) = (lag(p), p.of(arrived)) else { continue };
+        let share = lag_us as f64 / latency_us.max(1) as f64;
+        let Some((state, limit)) = bound.crossed(share).filter(|_| lag_us > floor_us) else { continue };
+        let crossing = Crossing { p, lag_us, latency_us, share };
+        match out.iter_mut().find(|(known, ..)| *known == state) {
+            Some((.., crossings)) => crossings.push(crossing),
+            None => out.push((state, limit, vec![crossing])),
+        }
+    }
+    for (.., crossings) in &mut out {
+        crossings.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.latency_us.cmp(&a.latency_us)));
+    }
+    out
+}
+
+/// Returns the percentiles at which read lag crosses its bound.
+pub(super) fn read(arm: &Arm, facts: &Facts) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
+    let Some(delivery) = &arm.delivery else { return Vec::new() };
+    let lag_us = |p: P| of_reading(delivery, facts, p).lag_us(p);
+    crossings(&bounds::READ_LAG, lag_us, &delivery.latency)
+}
+
+/// A read lag, and how it was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReadLag<'a> {
+    /// Measured by kernel receive stamps.
+    Stamped(&'a Latency),
+    /// An upper bound, from wake-ups.
+    Bound(&'a Latency),
+}
+
+impl ReadLag<'_> {
+    fn lag_us(self, p: P) -> Option<i64> {
+        let (ReadLag::Stamped(lag) | ReadLag::Bound(lag)) = self;
+        p.of(lag)
+    }
+}
+
+/// Returns the read lag to use at a percentile. Kernel stamps measure the lag; the figure from wake-ups is
+/// only an upper bound. But a stamp belongs to the last message in a queue. If as many messages lay
+/// behind another as lie beyond the percentile, stamps miss the percentile, and the upper bound is used.
+/// If connections with stamps are read in another way than the others, the larger of the two is used.
+pub(super) fn of_reading<'a>(delivery: &'a Delivery, facts: &Facts, p: P) -> ReadLag<'a> {
+    let bound = ReadLag::Bound(&delivery.read_lag);
+    match by_stamps(delivery, p).map(ReadLag::Stamped) {
+        Some(stamped) if !facts.stamps_read_apart || stamped.lag_us(p) >= bound.lag_us(p) => stamped,
+        _ => bound,
+    }
+}
+
+/// Returns the lag by kernel stamps, if there are enough stamps for the percentile.
+pub(super) fn by_stamps(delivery: &Delivery, p: P) -> Option<&Latency> {
+    let enough =
+        |lag: &&Latency| lag.count >= p.stamps_min() && lag.count > p.one_in() * delivery.stamps_unused;
+    delivery.read_lag_stamped.as_ref().filter(enough)
+}
+
+/// Returns the percentiles at which publisher lag crosses its bound.
+pub(super) fn publisher(arm: &Arm) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
+    match (&arm.published, &arm.delivery) {
+        (Some(published), Some(delivery)) => {
+            crossings(&bounds::PUBLISHER_LAG, |p| p.of(&published.lag), &delivery.latency)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the shortfall of the planned rate. Publications that had no connection to the target do not count.
+pub(super) fn rate_short(arm: &Arm) -> Option<f64> {
+    let published = arm.published.as_ref()?;
+    let outage = if published.due > 0 { published.unreachable as f64 / published.due as f64 } else { 0.0 };
+    (published.asked_per_s > 0.0).then(|| 1.0 - outage - published.achieved_per_s / published.asked_per_s)
+}
+
+/// Returns the share of intended deliveries that may or may not have been owed. Publications that the
+/// target refused are known: they are an outcome and raise no doubt.
+pub(super) fn excused(arm: &Arm) -> Option<f64> {
+    let delivery = arm.delivery.as_ref()?;
+    (delivery.intended > 0).then(|| unknown(arm, delivery) as f64 / delivery.intended as f64)
+}
+
+/// Returns excused deliveries without those of publications that failed.
+pub(super) fn unknown(arm: &Arm, delivery: &Delivery) -> u64 {
+    let failed = arm.published.as_ref().filter(|p| p.due > 0).map_or(0.0, |p| p.failed as f64 / p.due as f64);
+    delivery.excused.saturating_sub((failed * delivery.intended as f64).round() as u64)
+}
+
+/// Returns the clock uncertainty as a share of the median.
+pub(super) fn clock(arm: &Arm, facts: &Facts) -> Option<f64> {
+    let bound_us = facts.clock_bound_ns? as f64 / 1_000.0;
+    let p50_us = arm.delivery.as_ref()?.latency.p50_us?;
+    Some(bound_us / p50_us.max(1) as f64)
+}
