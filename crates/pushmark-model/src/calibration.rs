@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Environment;
+use crate::environment::Environment;
 use crate::transport::Transport;
 
 /// The schema of a calibration.

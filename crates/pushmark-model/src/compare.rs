@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::run::SideName;
 use crate::run::VerdictState;
 use crate::stats::Summary;
 use crate::transport::Transport;
@@ -59,26 +60,6 @@ pub enum Design {
     /// All starts of one side before all of the other: drift in between cannot be separated from a
     /// difference.
     Apart,
-}
-
-/// One of the two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SideName {
-    /// The first.
-    A,
-    /// The second.
-    B,
-}
-
-impl SideName {
-    /// Returns `A` or `B`.
-    pub fn name(self) -> &'static str {
-        match self {
-            SideName::A => "A",
-            SideName::B => "B",
-        }
-    }
 }
 
 /// A setting that differs. Several values of one side are joined by commas.

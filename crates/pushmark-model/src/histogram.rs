@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 
-use crate::run::Latency;
+use crate::latency::Latency;
 
 /// One hour in µs: the largest value that is distinguished.
 pub const HIGHEST_US: u64 = 3_600_000_000;

@@ -4,11 +4,12 @@
 //! Thresholds, searches and the documentation share one table, so they cannot differ.
 
 mod better;
-pub mod family;
 
 use std::fmt;
 
 pub use better::Better;
+
+pub use crate::family;
 
 use crate::run::{Arm, Clients, Delivery, Hybrid, HybridHalf, Latency, Threshold};
 use crate::transport::Transport;
@@ -868,7 +869,7 @@ impl Expression {
     /// Parses a threshold: a metric's name and its bound (`"delivery.p99"`, `"< 50ms"`).
     pub fn parse(metric: &str, bound: &str) -> Result<Expression, ExpressionError> {
         let Some(found) = Metric::find(metric) else {
-            let nearest = crate::scenario::nearest(metric, all().iter().map(|m| m.name.as_str()));
+            let nearest = crate::spelling::nearest(metric, all().iter().map(|m| m.name.as_str()));
             return Err(ExpressionError::Metric { found: metric.to_owned(), nearest });
         };
         let text = bound.trim();

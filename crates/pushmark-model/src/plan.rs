@@ -3,6 +3,7 @@
 //! All defaults are resolved here. An agent receives the plan and its exact share of the crowd and needs
 //! nothing else: it computes every random draw from the seed.
 
+mod hybrid;
 mod phases;
 mod publishing;
 mod shard;
@@ -16,8 +17,6 @@ use serde::{Deserialize, Serialize};
 use crate::decode::Decode;
 use crate::draw::{Draw, Purpose};
 use crate::flood::FloodPlan;
-use crate::hybrid::Hybrid;
-pub use crate::hybrid::{Half, Sides};
 use crate::poller::Poller;
 use crate::refresh::Adaptive;
 use crate::schedule::{Arrivals, Ramp, Schedule};
@@ -29,6 +28,7 @@ use crate::transport::Transport;
 /// Fewest connections with receive stamps in a small crowd: one or two would not be representative of the
 /// order in which connections are read.
 const STAMPED_AT_LEAST: u64 = 16;
+pub use hybrid::{Half, Hybrid, Sides};
 pub use phases::Phases;
 pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;

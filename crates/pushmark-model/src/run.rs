@@ -19,13 +19,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
-use crate::compare::SideName;
 use crate::transport::Transport;
 
+pub use crate::environment::{Environment, ServerRef};
+pub use crate::latency::Latency;
 pub use arm::{Arm, Connect, Connections, LastSaid, LastWords, Outcome, Tls};
 pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
 pub use cost::{Foreign, Generator, Server, Wire};
-pub use delivery::{AgeOfInformation, Clients, Delivery, Heat, Latency, Observed, Published, Spread};
+pub use delivery::{AgeOfInformation, Clients, Delivery, Heat, Observed, Published, Spread};
 pub use hybrid::{Hybrid, HybridHalf, SafetyPolls};
 pub use ingest::Ingest;
 pub use polling::{Bayeux, BayeuxAdvice, LongPoll, Poll};
@@ -35,6 +36,15 @@ pub use window::{ColumnUnit, Window, WindowColumn};
 
 /// The schema of this file.
 pub const SCHEMA: &str = "pushmark.run/1";
+
+/// A run and its seconds: what a report is drawn from.
+#[derive(Clone, Debug)]
+pub struct RunFiles {
+    /// `run.json`.
+    pub run: Run,
+    /// `windows.csv`; empty if it was not kept.
+    pub windows: Vec<Window>,
+}
 
 /// The whole result of one case.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -101,6 +111,26 @@ pub struct CaseRef {
     pub scale_time: f64,
 }
 
+/// One of the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SideName {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+impl SideName {
+    /// Returns `A` or `B`.
+    pub fn name(self) -> &'static str {
+        match self {
+            SideName::A => "A",
+            SideName::B => "B",
+        }
+    }
+}
+
 /// A place in a sitting, which alternates the starts of two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sitting {
@@ -121,62 +151,6 @@ pub struct SelftestRef {
     pub passed: bool,
     /// Tests passed, out of all tests.
     pub summary: String,
-}
-
-/// The machine and software of the run. All fields as the system names them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Environment {
-    /// Kernel release.
-    pub kernel: String,
-    /// CPU model.
-    pub cpu: String,
-    /// Logical CPUs online.
-    pub cpus: u32,
-    /// Bytes of memory.
-    pub memory_bytes: u64,
-    /// CPUs that the generator's threads were pinned to; absent if not pinned.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub generator_cpus: Option<Vec<u32>>,
-    /// CPUs that the server was pinned to; absent if pushmark did not start it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub server_cpus: Option<Vec<u32>>,
-    /// Source of CPU figures: `schedstat` or `cgroup`.
-    pub cpu_accounting: String,
-    /// Whether target and generator share this host.
-    pub same_host: bool,
-    /// Open files allowed to this process.
-    pub open_files: u64,
-    /// Ephemeral port range, inclusive.
-    pub ephemeral_ports: (u16, u16),
-    /// The measured reference server; absent for a target of the user's own.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub server: Option<ServerRef>,
-    /// Other facts (kernel settings, versions), name to value.
-    pub settings: BTreeMap<String, String>,
-}
-
-/// The reference server of a run, from its registry row.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ServerRef {
-    /// Its name.
-    pub name: String,
-    /// The output of its version command; absent if it has none.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub version: Option<String>,
-    /// The product and version it represents, for people.
-    pub stands_for: String,
-    /// `original` or `present`.
-    pub generation: String,
-    /// How it serves many clients; absent if its row does not say.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub architecture: Option<String>,
-    /// Name shared by servers with a common origin.
-    pub family: String,
-    /// Its flags: the defaults of the row, and those set by the case.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub flags: BTreeMap<String, String>,
-    /// Whether it had passed `pushmark check` in the state in which it was measured.
-    pub checked: bool,
 }
 
 /// A phase: ramp, settle, warm-up, measure, drain.

@@ -36,7 +36,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use endpoints::Endpoints;
-pub use error::{ScenarioError, nearest, one_of};
+pub use error::{ScenarioError, one_of};
 pub use feed::FeedTemplate;
 pub use flood::Flood;
 pub use load::{Backoff, Load, Pace, Phase, Poll, RampSpec, RampStepSpec, ReconnectSpec};
@@ -56,6 +56,7 @@ pub use url::{TargetUrl, UrlError};
 pub use warmup::WarmUp;
 
 use crate::poller::Poller;
+pub use crate::spelling::nearest;
 use crate::transport::Transport;
 use crate::units::Nanos;
 

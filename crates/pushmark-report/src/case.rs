@@ -8,7 +8,7 @@ use pushmark_chart::tokens::{Mark, mark_of};
 use pushmark_model::run::{Arm, Browser, Delivery, Latency, Outcome, Reason, Run, VerdictState, Window};
 use pushmark_model::transport::Transport;
 
-use super::RunFiles;
+use pushmark_model::run::RunFiles;
 
 /// One scenario, started `n` times.
 #[derive(Clone)]

@@ -16,6 +16,7 @@ mod method;
 mod page;
 mod panels;
 mod rows;
+pub mod search;
 pub mod suite;
 mod text;
 mod thresholds;
@@ -25,20 +26,9 @@ mod verdict;
 
 use pushmark_chart::canvas::Drawing;
 use pushmark_chart::terminal::Style;
-use pushmark_model::run::{Run, Window};
+use pushmark_model::run::{Run, RunFiles};
 
 use case::Case;
-
-pub use page::head;
-
-/// The files that the store loads from a run's folder.
-#[derive(Clone, Debug)]
-pub struct RunFiles {
-    /// `run.json`.
-    pub run: Run,
-    /// `windows.csv`; empty if it was not kept.
-    pub windows: Vec<Window>,
-}
 
 /// Renders one offline page. Runs of one scenario are its starts; several scenarios have a section each.
 pub fn html(runs: &[RunFiles]) -> String {

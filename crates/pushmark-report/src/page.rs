@@ -45,7 +45,7 @@ pub(crate) fn html(cases: &[Case<'_>]) -> Markup {
 }
 
 /// Renders the head of a page; `more` = rules beyond those that all pages share.
-pub fn head(title: &str, foot: &str, more: &str) -> Markup {
+pub(crate) fn head(title: &str, foot: &str, more: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pushmark_report::{self as report, RunFiles};
+use pushmark_model::run::RunFiles;
+use pushmark_report as report;
 
 #[path = "data/sample.rs"]
 #[allow(unreachable_pub)]

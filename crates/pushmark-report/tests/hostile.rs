@@ -2,7 +2,8 @@
 //! drawing or a style sheet.
 
 use pushmark_model::draw::{Draw, Purpose};
-use pushmark_report::{self as report, RunFiles};
+use pushmark_model::run::RunFiles;
+use pushmark_report as report;
 use serde_json::Value;
 
 #[path = "data/sample.rs"]

@@ -2,9 +2,10 @@
 //! drawings without overlap, and nothing in it points outside.
 
 use pushmark_chart::terminal::Style;
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::VerdictState;
 use pushmark_model::transport::Transport;
-use pushmark_report::{self as report, RunFiles};
+use pushmark_report as report;
 
 #[path = "data/layout.rs"]
 #[allow(unreachable_pub)]

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod find_max;
 pub mod flood;
 pub mod gather;
+pub mod pages;
 pub mod run;
 pub mod scenario_file;
 pub mod session;

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use pushmark_model::plan::Plan;
 use pushmark_model::poller::Poller;
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
 use pushmark_model::units::Nanos;
 use pushmark_net::Clock;
-use pushmark_report::{self as report, RunFiles};
 
+use crate::pages::Pages;
 use crate::run::{
     self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
 };
@@ -103,6 +104,8 @@ pub struct Session<'a> {
     pub cpus: &'a Cpus,
     /// Stop signals.
     pub signals: &'a Signals,
+    /// How results are drawn.
+    pub pages: Pages,
 }
 
 /// One start of a case, and what is kept in addition to its figures.
@@ -355,34 +358,44 @@ fn reached(done: &[ArmDone], plan: &Plan) -> anyhow::Result<()> {
     Err(Ending::error(Exit::Unreachable, text))
 }
 
-/// Keeps the newest run. Its page shows all starts so far. Returns the path of the page, or `None` if no
-/// folder could keep the run. Errors are printed with `--quiet` too.
-pub fn keep(files: &[RunFiles], intervals: &[Interval], logs: &[KeptFile], place: &Path) -> Option<String> {
-    let folder = keep_run(files, intervals, logs, place)?;
-    Some(folder.join("report.html").display().to_string())
-}
-
-/// Does the same as [`keep`], and returns the folder of the run.
-pub fn keep_run(
-    files: &[RunFiles],
-    intervals: &[Interval],
-    logs: &[KeptFile],
-    place: &Path,
-) -> Option<PathBuf> {
-    let newest = &files[files.len() - 1];
-    // A page that cannot be drawn must not cost the run.
-    let html = std::panic::catch_unwind(|| report::html(files)).ok();
-    let (run, windows) = (&newest.run, &newest.windows);
-    let kept = Kept { run, windows, intervals, logs, report_html: html.as_deref() };
-    let saved = match store::save(&kept, &store::places(place)) {
-        Ok(saved) => saved,
-        Err(error) => {
-            complain(&format!("{error:#}"));
-            return None;
-        }
-    };
-    if let Some(trouble) = &saved.trouble {
-        complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
+impl Session<'_> {
+    /// Keeps the newest run. Its page shows all starts so far. Returns the path of the page, or `None` if no
+    /// folder could keep the run. Errors are printed with `--quiet` too.
+    pub fn keep(
+        &self,
+        files: &[RunFiles],
+        intervals: &[Interval],
+        logs: &[KeptFile],
+        place: &Path,
+    ) -> Option<String> {
+        let folder = self.keep_run(files, intervals, logs, place)?;
+        Some(folder.join("report.html").display().to_string())
     }
-    Some(saved.folder)
+
+    /// Does the same as [`Session::keep`], and returns the folder of the run.
+    pub fn keep_run(
+        &self,
+        files: &[RunFiles],
+        intervals: &[Interval],
+        logs: &[KeptFile],
+        place: &Path,
+    ) -> Option<PathBuf> {
+        let newest = &files[files.len() - 1];
+        let draw = self.pages.runs;
+        // A page that cannot be drawn must not cost the run.
+        let html = std::panic::catch_unwind(|| draw(files)).ok();
+        let (run, windows) = (&newest.run, &newest.windows);
+        let kept = Kept { run, windows, intervals, logs, report_html: html.as_deref() };
+        let saved = match store::save(&kept, &store::places(place)) {
+            Ok(saved) => saved,
+            Err(error) => {
+                complain(&format!("{error:#}"));
+                return None;
+            }
+        };
+        if let Some(trouble) = &saved.trouble {
+            complain(&format!("{}: {trouble:#}; kept in {}", place.display(), saved.folder.display()));
+        }
+        Some(saved.folder)
+    }
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context as _, bail};
 use pushmark_model::histogram::Distribution;
 use pushmark_model::poller::Poller;
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::{Arm, Delivery, Latency, Published, Run};
 use pushmark_model::suite::Cooldown;
 use pushmark_model::units;
 use pushmark_net::Clock;
-use pushmark_report::RunFiles;
 
 use super::log::TruthLog;
 use super::scenario::Ask;

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::VerdictState;
-use pushmark_report::{self as report, RunFiles};
+use pushmark_report as report;
 
 use super::Check;
 use super::bench::{Attempt, Bench};

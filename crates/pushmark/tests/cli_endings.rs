@@ -475,7 +475,7 @@ fn everything_started_has_ended_when_the_tool_was_killed_softly() {
     running.signal(Signal::TERM);
     running.end().expect(143);
     let pid = std::fs::read_to_string(tool.path("pid")).unwrap();
-    until("the server has ended", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
+    until("the server has ended", || tool::is_gone(pid.trim().parse().unwrap()));
 }
 
 #[test]
@@ -496,5 +496,5 @@ fn a_second_ctrl_c_ends_at_once_and_leaves_no_server() {
     running.signal(Signal::INT);
     running.end().expect(130).never_panicked();
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
-    until("the server has ended", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
+    until("the server has ended", || tool::is_gone(pid.trim().parse().unwrap()));
 }

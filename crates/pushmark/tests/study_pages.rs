@@ -6,8 +6,8 @@ mod tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pushmark_model::run::RunFiles;
 use pushmark_model::suite::{Suite, SuiteFile};
-use pushmark_report::RunFiles;
 use pushmark_report::suite::{StudySuite, study_page};
 use pushmark_store as store;
 

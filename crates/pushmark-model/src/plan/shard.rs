@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ArmPlan;
 use crate::draw::{Draw, Purpose};
-use crate::hybrid::Half;
+use super::Half;
 
 /// One thread's share of an arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::family;
+use crate::family;
 use crate::transport::Transport;
 
 /// Whether the figures can be trusted, worst last.

@@ -95,13 +95,6 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Returns the accepted word nearest to the written one, if it is near enough.
-pub fn nearest<'w>(found: &str, accepted: impl IntoIterator<Item = &'w str>) -> Option<String> {
-    let distance = |word: &&str| strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase());
-    let best = accepted.into_iter().min_by_key(distance)?;
-    (distance(&best) <= (found.chars().count() / 3).max(1)).then(|| best.to_owned())
-}
-
 /// Joins words: `a, b, c`.
 pub fn one_of<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     words.into_iter().collect::<Vec<_>>().join(", ")

@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::error::{ScenarioError, nearest};
+use super::error::ScenarioError;
+use crate::spelling::nearest;
 use super::{Scenario, source};
 use crate::template::{Place, Template};
 

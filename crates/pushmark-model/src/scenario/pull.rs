@@ -9,7 +9,7 @@ use super::error::ScenarioError;
 use super::load::{Load, Pace};
 use super::publisher::PublisherMode;
 use super::text_or_table::FromText;
-use crate::hybrid::{Hybrid, Sides};
+use crate::plan::{Hybrid, Sides};
 use crate::plan;
 use crate::refresh;
 use crate::transport::Transport;

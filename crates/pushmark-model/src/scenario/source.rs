@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ScenarioError, nearest};
+use super::error::ScenarioError;
+use crate::spelling::nearest;
 
 /// Maximum number of errors collected from one file.
 const ERRORS_MAX: usize = 20;

@@ -39,10 +39,10 @@ mod time;
 use pushmark_chart::canvas::Drawing;
 use pushmark_model::suite::{Figure, FigureKind, Suite};
 
-use super::RunFiles;
 use cells::View;
 use drawn::{Drawn, Entry};
 use pushmark_chart::terminal::Style;
+use pushmark_model::run::RunFiles;
 
 pub use study::{StudyPage, StudySuite, study_page};
 

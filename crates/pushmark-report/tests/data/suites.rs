@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::*;
 use pushmark_model::suite::{Axis, Case, Figure, FigureKind, Published, SCHEMA, Study, Suite};
 use pushmark_model::transport::Transport;
-use pushmark_report::RunFiles;
 
 use super::sample;
 

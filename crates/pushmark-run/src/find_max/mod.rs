@@ -2,20 +2,15 @@
 //! as a run; the search is in `search.json` beside the runs.
 
 mod ask;
-mod page;
 mod probe;
-mod text;
-mod words;
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use pushmark_model::run::ServerRef;
-use pushmark_model::search::{Answer, Limits, ProbeRow, Search, SearchFile};
+use pushmark_model::search::{Answer, Ended, Found, Limits, ProbeRow, Search, SearchFile};
 
 pub use ask::Ask;
-pub use page::html;
-pub use text::{line, render};
 
 use crate::session::Session;
 use pushmark_console::exit::{Ending, Exit};
@@ -69,14 +64,15 @@ pub fn search(
         file.probes.push(row);
         file.found = search.found(true).scaled(file.step);
         keep(&file, folder)?;
-        say(&line(&file, file.probes.len() - 1));
+        say(&(session.pages.probe)(&file, file.probes.len() - 1));
     }
     let stopped = session.signals.stopped();
     file.found = search.found(stopped.is_some() || trouble.is_some()).scaled(file.step);
     keep(&file, folder)?;
     let page = folder.join("report.html");
-    std::fs::write(&page, html(&file)).with_context(|| format!("cannot write {}", page.display()))?;
-    let exit = words::exit_of(&file.found).worst(stopped.unwrap_or_default());
+    std::fs::write(&page, (session.pages.search)(&file))
+        .with_context(|| format!("cannot write {}", page.display()))?;
+    let exit = exit_of(&file.found).worst(stopped.unwrap_or_default());
     match trouble {
         Some(error) => {
             say(&format!("{error:#}"));
@@ -116,4 +112,37 @@ fn without_run(
         notes: vec![note],
     };
     (answer, row)
+}
+
+/// Returns the exit code: any load that held is a result; otherwise the reason decides.
+fn exit_of(found: &Found<f64>) -> Exit {
+    match (found.ended, found.held.is_some()) {
+        (Ended::Probes, _) => Exit::Incomplete,
+        (Ended::Stopped, _) => Exit::Pass,
+        (_, true) => Exit::Pass,
+        (Ended::Machine, false) => Exit::Refused,
+        (Ended::Generator, false) => Exit::Invalid,
+        (_, false) => Exit::Threshold,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pushmark_model::search::Side;
+
+    use super::*;
+
+    #[test]
+    fn a_load_that_held_is_a_result_and_a_search_that_was_cut_off_is_not() {
+        let held = Some(Side { at: 800.0, held: 3, failed: 0 });
+        let found = |ended, held| {
+            exit_of(&Found { ended, held, not: None, confirmed: false, inversions: Vec::new() })
+        };
+        assert_eq!(found(Ended::Machine, held), Exit::Pass);
+        assert_eq!(found(Ended::Probes, held), Exit::Incomplete);
+        assert_eq!(
+            [Ended::LowestFails, Ended::Machine, Ended::Generator].map(|ended| found(ended, None)),
+            [Exit::Threshold, Exit::Refused, Exit::Invalid]
+        );
+    }
 }

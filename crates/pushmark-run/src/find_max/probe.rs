@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::{Reason, Run, ServerRef, VerdictState};
 use pushmark_model::search::{Answer, Probe, ProbeRow};
 use pushmark_model::transport::Transport;
-use pushmark_report::RunFiles;
 
 use super::{Ask, without_run};
 use crate::run::Start;
-use crate::session::{Asking, Session, keep};
+use crate::session::{Asking, Session};
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::progress::Progress;
 
@@ -43,7 +43,7 @@ pub(super) fn probe(
     row.run = Some(run.id.clone());
     row.verdict = Some(run.verdict.state);
     row.answer = judge(ask, run, &mut row);
-    if keep(&files, &assembled.intervals, &assembled.logs, &folder.join(&run.id)).is_none() {
+    if session.keep(&files, &assembled.intervals, &assembled.logs, &folder.join(&run.id)).is_none() {
         return Err(Ending::error(Exit::Internal, "the run of a probe could not be kept"));
     }
     Ok((row.answer, row))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pushmark_model::histogram::Distribution;
-use pushmark_model::hybrid::Half;
+use pushmark_model::plan::Half;
 use pushmark_model::plan::{Mode, Over, Phases};
 use pushmark_model::record::{Counts, HEAT_ROWS, Last};
 use pushmark_model::run::{

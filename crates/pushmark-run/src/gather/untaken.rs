@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pushmark_model::hybrid::Half;
+use pushmark_model::plan::Half;
 use pushmark_model::plan::ArmPlan;
 use pushmark_model::record::{Record, Sent};
 

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pushmark_model::compare::SideName;
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::{Run, ServerRef, Sitting};
 use pushmark_model::transport::Transport;
-use pushmark_report::RunFiles;
 
 use crate::run::{Assembled, Start};
 use crate::scenario_file::Loaded;
-use crate::session::{Asking, Session, keep_run};
+use crate::session::{Asking, Session};
 use crate::tally::{ATTEMPTS, believed};
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::complain;
@@ -117,7 +117,10 @@ impl Table {
             let asking = Asking { start, server: asked.server.clone(), case: None };
             match session.measure(&asked.loaded, asking, progress) {
                 Ok(assembled) => {
-                    let run = self.keep(assembled, side, block, progress, &mut exit);
+                    progress.finish();
+                    let (run, kept) = self.keep(assembled, side, block, session);
+                    // The run was not kept, so the exit code must not report success.
+                    exit = exit.worst(if kept { Exit::Pass } else { Exit::Internal });
                     self.runs[side as usize].push(run);
                 }
                 Err(error) if self.runs.iter().any(Vec::is_empty) => return Err(error),
@@ -181,25 +184,15 @@ impl Table {
         }
     }
 
-    fn keep(
-        &self,
-        assembled: Assembled,
-        side: SideName,
-        block: u32,
-        progress: &mut Progress,
-        exit: &mut Exit,
-    ) -> Run {
+    /// Keeps a start on its side, and tells whether a folder could take it.
+    fn keep(&self, assembled: Assembled, side: SideName, block: u32, session: &Session<'_>) -> (Run, bool) {
         let Assembled { mut run, windows, intervals, logs } = assembled;
         run.sitting = Some(Sitting { id: self.id.clone(), side, block });
         let place = self.folder.join(name(side)).join(&run.id);
         let files = [RunFiles { run, windows }];
-        progress.finish();
-        if keep_run(&files, &intervals, &logs, &place).is_none() {
-            // The run was not kept, so the exit code must not report success.
-            *exit = exit.worst(Exit::Internal);
-        }
+        let kept = session.keep_run(&files, &intervals, &logs, &place).is_some();
         let [RunFiles { run, .. }] = files;
-        run
+        (run, kept)
     }
 }
 

@@ -7,9 +7,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::{Run, VerdictState};
 use pushmark_model::suite::{SCHEMA, Suite};
-use pushmark_report::RunFiles;
 
 use super::order::Turn;
 use pushmark_console::exit::{Ending, Exit};

@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use pushmark_model::run::RunFiles;
 use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
 use pushmark_net::Clock;
-use pushmark_report::{self as report, RunFiles};
 
 use super::Loaded;
 use super::folder::{Folder, is_interrupted};
 use super::order::{Turn, turns};
 use super::plan_text::START_S;
+use crate::pages::Pages;
 use crate::run::{Assembled, Signals, Start};
-use crate::session::{Asking, Cpus, Session, exit_of, keep_run, prepare};
+use crate::session::{Asking, Cpus, Session, exit_of, prepare};
 use crate::verdict;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::can_keep;
@@ -41,6 +42,8 @@ pub struct Asked<'a> {
     pub quiet: bool,
     /// The requested cases.
     pub chosen: &'a [bool],
+    /// How results are drawn.
+    pub pages: Pages,
 }
 
 /// The result of the loop.
@@ -81,7 +84,7 @@ pub fn run(
     }
     let cpus = Cpus::share_out(started, asked.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry, cpus: &cpus, signals: &signals };
+    let session = Session { registry, cpus: &cpus, signals: &signals, pages: asked.pages };
     let mut going = Going {
         loaded,
         session: &session,
@@ -293,7 +296,7 @@ impl Going<'_> {
         let Assembled { run, windows, intervals, logs } = assembled;
         let files = RunFiles { run, windows };
         let place = self.folder.path.join(&files.run.id);
-        let kept = keep_run(std::slice::from_ref(&files), &intervals, &logs, &place);
+        let kept = self.session.keep_run(std::slice::from_ref(&files), &intervals, &logs, &place);
         let here = kept.is_some_and(|folder| folder == place);
         if here {
             // Reported only after it is kept, so that readers can rely on it.
@@ -340,8 +343,8 @@ impl Going<'_> {
     fn draw_page(&mut self) {
         let began = Instant::now();
         let files = self.folder.files();
-        let suite = &self.loaded.suite;
-        if let Ok(html) = catch_unwind(|| report::suite::html(suite, &files))
+        let (suite, draw) = (&self.loaded.suite, self.session.pages.suite);
+        if let Ok(html) = catch_unwind(|| draw(suite, &files))
             && let Err(error) = self.folder.write("report.html", html.as_bytes())
         {
             self.progress.trouble(&format!("{error:#}"));

@@ -111,16 +111,17 @@ pub fn run(args: &FindMaxArgs) -> anyhow::Result<Exit> {
     args.measuring.look_at_host();
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
+    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
     let name = format!("find-max-{}", ask.loaded.scenario.name);
     let folder = args.output.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_id(Utc::now(), &name)));
     let mut progress = Progress::new(args.measuring.quiet);
     let found = find_max::search(&ask, limits, &session, server, &folder, &mut progress, say)?;
     let page = folder.join("report.html").display().to_string();
     let text = match args.measuring.format {
-        Format::Text => {
-            find_max::render(&found.file, &super::report::style(&Screen::of_stdout(), Some(&page)))
-        }
+        Format::Text => pushmark_report::search::text(
+            &found.file,
+            &super::report::style(&Screen::of_stdout(), Some(&page)),
+        ),
         Format::Json => serde_json::to_string_pretty(&found.file)? + "\n",
     };
     print(&text)?;

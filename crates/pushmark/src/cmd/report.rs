@@ -7,8 +7,9 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use pushmark_chart::terminal::Style;
 use pushmark_model::run::Run;
+use pushmark_model::run::RunFiles;
 use pushmark_model::suite::{self, Suite, SuiteResult};
-use pushmark_report::{self as report, RunFiles};
+use pushmark_report as report;
 
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{Format, print};

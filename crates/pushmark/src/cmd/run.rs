@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use pushmark_model::run::RunFiles;
 use pushmark_model::scenario::Override;
-use pushmark_report::RunFiles;
 
 use super::asking::AskingArgs;
 use super::measuring::MeasuringArgs;
@@ -17,7 +17,7 @@ use pushmark_console::progress::screen::Screen;
 use pushmark_host::server::registry::Registry;
 use pushmark_run::run::{Assembled, Signals, Start};
 use pushmark_run::scenario_file::Loaded;
-use pushmark_run::session::{Asking, Cpus, Session, keep, prepare};
+use pushmark_run::session::{Asking, Cpus, Session, prepare};
 use pushmark_run::tally::Tally;
 use pushmark_store::{self as store, Draft, RESULTS};
 
@@ -66,7 +66,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     args.measuring.look_at_host();
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals };
+    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
     let mut progress = Progress::new(args.measuring.quiet);
     let mut exit = Exit::Pass;
     let mut files: Vec<RunFiles> = Vec::new();
@@ -92,7 +92,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         files.push(RunFiles { run, windows });
         let place = place(args, starts, &files[files.len() - 1].run.id);
         progress.finish();
-        last_page = keep(&files, &intervals, &logs, &place);
+        last_page = session.keep(&files, &intervals, &logs, &place);
         if last_page.is_none() {
             // The run was not kept, so the exit code must not report success.
             exit = exit.worst(Exit::Internal);

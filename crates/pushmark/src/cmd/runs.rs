@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use pushmark_report::{self as report, RunFiles};
+use pushmark_model::run::RunFiles;
+use pushmark_report as report;
 
 use super::report::style;
 use pushmark_console::exit::{Ending, Exit};

@@ -75,6 +75,7 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
         no_pin: args.measuring.no_pin,
         quiet: args.measuring.quiet,
         chosen: &chosen,
+        pages: super::pages::PAGES,
     };
     let done = suite::run(&mut loaded, &asked, &registry, &mut |text| args.measuring.say(text))?;
     let places = (&*done.folder, &*done.folder.join("report.html"));

@@ -9,7 +9,7 @@ use pushmark_model::transport::Transport;
 
 use super::serve::End;
 use super::*;
-use crate::RunFiles;
+use pushmark_model::run::RunFiles;
 
 #[path = "../../../tests/data/sample.rs"]
 #[allow(unreachable_pub)]

@@ -13,7 +13,7 @@ use super::words;
 const VALUES: usize = 45;
 
 /// The whole text.
-pub fn render(file: &SearchFile, style: &Style<'_>) -> String {
+pub(super) fn render(file: &SearchFile, style: &Style<'_>) -> String {
     let pen = Pen::new(style);
     let heading =
         format!("{} · {} · {} · {}", pen.bold("pushmark find-max"), file.name, file.target, file.transport);
@@ -52,7 +52,7 @@ pub fn render(file: &SearchFile, style: &Style<'_>) -> String {
 }
 
 /// Returns a line for the terminal: `probe 4  800 connections (double)  failed  p99 61.2 ms`.
-pub fn line(file: &SearchFile, at: usize) -> String {
+pub(super) fn line(file: &SearchFile, at: usize) -> String {
     let row = &file.probes[at];
     let load = words::load(file.over, row.at, &TERMINAL);
     let mut out =
@@ -122,7 +122,6 @@ mod tests {
     use pushmark_model::transport::Transport;
 
     use super::*;
-    use pushmark_console::exit::Exit;
 
     /// A search over a simulated server that holds `limit` connections.
     fn file(limit: u64, most: u64) -> SearchFile {
@@ -205,9 +204,8 @@ mod tests {
         let file = file(100_000, 100_000);
         let text = words::answer(&file, &TERMINAL).join("; ");
         assert!(text.contains("above it this machine, not the server, is the limit"), "{text}");
-        assert_eq!(words::exit_of(&file.found), Exit::Pass);
         assert_eq!(line(&file, 3), "probe 4  3,200 connections (double)  refused  too few open files");
-        let page = super::super::html(&file);
+        let page = crate::search::html(&file);
         assert!(page.contains("above") || page.contains("Above"));
         assert!(page.contains("20261121T200412Z-fan-out-k3f9/report.html"));
     }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Subscribe;
+use super::Subscribe;
 
 /// The part of an arm that polls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

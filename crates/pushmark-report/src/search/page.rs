@@ -5,16 +5,16 @@ use pushmark_chart::numbers::PAGE;
 use pushmark_chart::tokens::glyph;
 use pushmark_model::run::VerdictState;
 use pushmark_model::search::{Answer, SearchFile};
-use pushmark_report::head;
 
 use super::{text, words};
+use crate::page::head;
 
 /// Style rules in addition to those of every page.
 const MORE: &str = "table.probes td,table.probes th{padding:2px 18px 2px 0;text-align:left}\
     table.probes .n{text-align:right}table.probes tr.not td{color:var(--ink2)}";
 
 /// The document.
-pub fn html(file: &SearchFile) -> String {
+pub(super) fn html(file: &SearchFile) -> String {
     let mut sentences = words::answer(file, &PAGE).into_iter();
     let title = sentences.next().unwrap_or_default();
     let foot = format!("pushmark find-max {} {}", file.name, file.started_at);

@@ -1,12 +1,10 @@
-//! The result of a search in one sentence, and the exit code for it.
+//! The result of a search in one sentence.
 
 use pushmark_chart::numbers::Notation;
-use pushmark_model::search::{Ended, Found, Over, SearchFile, Side};
-
-use pushmark_console::exit::Exit;
+use pushmark_model::search::{Ended, Over, SearchFile, Side};
 
 /// Returns the answer, `820 connections held, 840 not`, and remarks on it: a sentence each.
-pub(crate) fn answer(file: &SearchFile, n: &Notation) -> Vec<String> {
+pub(super) fn answer(file: &SearchFile, n: &Notation) -> Vec<String> {
     let unit = file.over.name();
     let load = |at: f64| format!("{} {unit}", load(file.over, at, n));
     let found = &file.found;
@@ -54,17 +52,5 @@ pub(super) fn load(over: Over, at: f64, n: &Notation) -> String {
         Over::Connections => n.count(at as u64),
         Over::Rate if at.fract() == 0.0 => n.count(at as u64),
         Over::Rate => n.three(at),
-    }
-}
-
-/// Returns the exit code: any load that held is a result; otherwise the reason decides.
-pub(super) fn exit_of(found: &Found<f64>) -> Exit {
-    match (found.ended, found.held.is_some()) {
-        (Ended::Probes, _) => Exit::Incomplete,
-        (Ended::Stopped, _) => Exit::Pass,
-        (_, true) => Exit::Pass,
-        (Ended::Machine, false) => Exit::Refused,
-        (Ended::Generator, false) => Exit::Invalid,
-        (_, false) => Exit::Threshold,
     }
 }
