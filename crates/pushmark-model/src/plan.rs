@@ -21,6 +21,7 @@ use crate::poller::Poller;
 use crate::refresh::Adaptive;
 use crate::schedule::{Arrivals, Ramp, Schedule};
 use crate::secret::SecretValues;
+use crate::stamp::NONCES;
 use crate::steady::SteadyPlan;
 use crate::template::ClientFields;
 use crate::transport::Transport;
@@ -53,6 +54,28 @@ pub struct Plan {
     pub arms: Vec<ArmPlan>,
 }
 
+impl Plan {
+    /// Returns the plan of one run, `run` being a number that no other run has: each arm gets a nonce for its
+    /// stamps, drawn from the seed and this number. All nonces of a run differ.
+    #[must_use]
+    pub fn of_run(&self, run: u64) -> Plan {
+        let mut plan = self.clone();
+        let run_seed = Draw::new(self.seed, Purpose::Nonce, run).next_u64();
+        let mut taken = Vec::new();
+        for arm in &mut plan.arms {
+            let mut draw = Draw::new(run_seed, Purpose::Nonce, arm.transport as u64);
+            arm.nonce = loop {
+                let nonce = draw.below(u64::from(NONCES)) as u32;
+                if !taken.contains(&nonce) {
+                    break nonce;
+                }
+            };
+            taken.push(arm.nonce);
+        }
+        plan
+    }
+}
+
 /// One transport with its own crowd.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArmPlan {
@@ -60,7 +83,7 @@ pub struct ArmPlan {
     pub transport: Transport,
     /// The name of the server, or the target's origin.
     pub target: String,
-    /// Nonce of its stamps.
+    /// Nonce of its stamps; 0 before [`Plan::of_run`].
     pub nonce: u32,
     /// Seed of all random draws in this arm (the same for all arms, so that their crowds are alike).
     pub seed: u64,

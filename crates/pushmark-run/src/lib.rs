@@ -7,6 +7,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod doctor;
 pub mod find_max;
+pub mod fitted;
 pub mod flood;
 pub mod gather;
 pub mod pages;

@@ -70,12 +70,12 @@ pub struct Loaded {
     pub endpoints: Endpoints,
     /// The server to start; absent for the user's own target.
     pub server: Option<Server>,
-    /// The table of `[target] clients`.
-    pub clients: Option<ClientFields>,
     /// The values of `{secret.NAME}`.
     pub secrets: SecretValues,
     /// The settings of `[target.tls]`, with its files read.
     tls: Option<Tls>,
+    /// Every number filled in; [`Plan::of_run`] makes it the plan of a run.
+    pub plan: Plan,
     source: Source,
 }
 
@@ -136,10 +136,17 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
             (registry.endpoints(server), Some(server.clone()))
         }
     };
-    let loaded = Loaded { scenario, text, file, folder, endpoints, server, clients, secrets, tls, source };
-    // Reports now what the target does not support, instead of after a server was started.
+    let context = Context {
+        endpoints: &endpoints,
+        clients: clients.as_ref(),
+        tls: tls.as_ref(),
+        secrets: Some(&secrets),
+    };
+    let plan = resolve(&scenario, &context).map_err(|errors| report(source.locate_all(errors)))?;
+    let loaded = Loaded { scenario, text, file, folder, endpoints, server, secrets, tls, plan, source };
+    // Reports now what TLS cannot do, instead of after a server was started.
     let ready = loaded.scenario.target.process.as_ref().and_then(|process| process.ready.as_deref());
-    let errors = secure::check(&loaded.plan(0)?, ready, &loaded.tls());
+    let errors = secure::check(&loaded.plan, ready, &loaded.tls());
     if !errors.is_empty() {
         return Err(loaded.report(errors));
     }
@@ -147,17 +154,6 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
 }
 
 impl Loaded {
-    /// Returns the plan of a run. `run` is a number that no other run has.
-    ///
-    /// # Errors
-    /// Fails if the scenario needs something that the target does not have. [`load`] has checked this.
-    pub fn plan(&self, run: u64) -> Result<Plan, FileErrors> {
-        let Loaded { endpoints, clients, tls, secrets, .. } = self;
-        let (clients, tls) = (clients.as_ref(), tls.as_ref());
-        let context = Context { endpoints, clients, tls, secrets: Some(secrets), run };
-        resolve(&self.scenario, &context).map_err(|errors| self.report(errors))
-    }
-
     /// Returns the TLS settings of the target.
     pub fn tls(&self) -> Tls {
         self.tls.clone().unwrap_or_default()

@@ -3,27 +3,23 @@
 
 mod ending;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use pushmark_model::plan::Plan;
-use pushmark_model::poller::Poller;
-use pushmark_model::run::RunFiles;
-use pushmark_model::run::{CaseRef, ServerRef, VerdictState};
+use pushmark_model::run::{CaseRef, RunFiles, ServerRef, VerdictState};
 use pushmark_model::units::Nanos;
 use pushmark_net::Clock;
 
+use crate::fitted::Fitted;
 use crate::pages::Pages;
-use crate::run::{
-    self, About, ArmDone, Assembled, Setup, Signals, Start, Target, Unserved, is_local, nobody_came,
-};
+use crate::run::{self, About, ArmDone, Assembled, Setup, Signals, Start, Unserved, is_local, nobody_came};
 use crate::scenario_file::Loaded;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::complain;
 use pushmark_console::progress::Progress;
 use pushmark_host::environment::{Placement, environment};
-use pushmark_host::preflight::{self, Grade, Machine, Need, sources_for};
+use pushmark_host::preflight::Machine;
 use pushmark_host::server::registry::{Registry, Server};
 use pushmark_host::server::version::version;
 use pushmark_host::server::{build, cpus, state};
@@ -133,14 +129,15 @@ impl Session<'_> {
     ) -> anyhow::Result<Assembled> {
         let started = Utc::now();
         let machine = Machine::read(Path::new(RESULTS));
-        let Planned { plan, target, need, without_ring } =
-            planned(loaded, self.registry, &machine, unique())?;
-        if let Some(why) = without_ring {
+        let fitted = Fitted::new(loaded, self.registry, &machine)?;
+        if let Some(why) = &fitted.without_ring {
             progress.note(&format!("using epoll instead of io_uring: {why}"));
         }
-        if let Some(text) = refusal_of(&need, &machine) {
+        if let Some(text) = fitted.refusal(&machine) {
             return Err(Ending::error(Exit::Refused, text));
         }
+        let Fitted { plan, target, need, .. } = fitted;
+        let plan = plan.of_run(unique());
         let asked = loaded.scenario.load.drain;
         for arm in plan.arms.iter().filter(|arm| arm.phases.drain_ns > asked.0 && arm.flood.is_none()) {
             let (lasts, gap) = (Nanos(arm.phases.drain_ns), Nanos(arm.longest_gap_ns().unwrap_or(0)));
@@ -172,16 +169,13 @@ impl Session<'_> {
     }
 
     /// Makes a run of a case that could not be measured. Every arm contains the error.
-    ///
-    /// # Errors
-    /// Fails if the scenario needs something that its target does not have.
     pub fn failed(
         &self,
         loaded: &Loaded,
         asking: Asking,
         error: &anyhow::Error,
     ) -> anyhow::Result<Assembled> {
-        let plan = loaded.plan(unique())?;
+        let plan = loaded.plan.of_run(unique());
         let same_host = loaded.server.is_some() || plan.arms.first().is_some_and(is_local);
         let done = run::failed(&plan, Ending::exit_of(error), &format!("{error:#}"));
         Ok(self.together(loaded, &plan, asking, done, (Utc::now(), same_host)))
@@ -223,70 +217,6 @@ impl Session<'_> {
     }
 }
 
-/// Returns why this machine cannot hold a scenario, or `None` if it can. Starts nothing.
-///
-/// # Errors
-/// Fails if the scenario needs something that its target does not have.
-pub fn refusal(loaded: &Loaded, registry: &Registry) -> anyhow::Result<Option<String>> {
-    let machine = Machine::read(Path::new(RESULTS));
-    let need = planned(loaded, registry, &machine, 0)?.need;
-    Ok(refusal_of(&need, &machine))
-}
-
-/// Returns [`refusal`] on one line, for a table of many cases, or what the server needs that is not
-/// installed.
-///
-/// # Errors
-/// Fails like [`refusal`].
-pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<Option<String>> {
-    let missing = loaded.server.as_ref().and_then(|server| build::missing(registry, server));
-    if let Some(missing) = missing {
-        return Ok(Some(missing.lines().collect::<Vec<_>>().join("; ")));
-    }
-    let findings = preflight::examine(&planned(loaded, registry, machine, 0)?.need, machine);
-    let refused = findings.iter().filter(|finding| finding.grade == Grade::Refused);
-    let lines: Vec<String> = refused
-        .map(|f| format!("{}: needs {}, has {}", f.code.replace('_', " "), f.needed, f.found))
-        .collect();
-    Ok((!lines.is_empty()).then(|| lines.join("; ")))
-}
-
-/// Returns the plan of a scenario on this machine.
-struct Planned {
-    plan: Plan,
-    target: Target,
-    need: Need,
-    /// Returns why epoll replaces io_uring.
-    without_ring: Option<io::Error>,
-}
-
-fn planned(loaded: &Loaded, registry: &Registry, machine: &Machine, run: u64) -> anyhow::Result<Planned> {
-    let mut plan = loaded.plan(run)?;
-    let target = Target::new(loaded, registry)?;
-    let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
-    let need = |plan: &Plan| Need {
-        shards: loaded.scenario.threads.map(u64::from),
-        server_tables: target.tables(),
-        ..Need::of(plan, same_host)
-    };
-    fit_floods(&mut plan, &need, machine);
-    rotate_sources(&mut plan, machine, same_host);
-    let without_ring = fall_back_to_epoll(&mut plan);
-    let need = need(&plan);
-    Ok(Planned { plan, target, need, without_ring })
-}
-
-/// If this system has no io_uring, changes its arms to epoll and returns the reason.
-fn fall_back_to_epoll(plan: &mut Plan) -> Option<io::Error> {
-    let mut asking: Vec<_> = plan.arms.iter_mut().filter(|arm| arm.poller == Poller::IoUring).collect();
-    if asking.is_empty() {
-        return None;
-    }
-    let why = pushmark_net::Poller::with_ring().err()?;
-    asking.iter_mut().for_each(|arm| arm.poller = Poller::Epoll);
-    Some(why)
-}
-
 /// Returns the command that repeats this run.
 pub(crate) fn command_line() -> String {
     std::env::args().enumerate().map(|(n, word)| shown(n, &word)).collect::<Vec<_>>().join(" ")
@@ -308,36 +238,6 @@ fn shown(n: usize, word: &str) -> String {
 /// Returns a number that no other run has, so that stamps of two runs differ.
 fn unique() -> u64 {
     Clock::realtime() ^ u64::from(std::process::id()) << 40
-}
-
-/// Reduces a flood to what this machine holds, and reports it. The crowd of a flood is only an upper limit.
-fn fit_floods(plan: &mut Plan, need: &dyn Fn(&Plan) -> Need, machine: &Machine) {
-    if plan.arms.iter().all(|arm| arm.flood.is_none()) {
-        return;
-    }
-    let need = need(plan);
-    let fits = preflight::largest_crowd(&need, machine).max(1);
-    let findings = preflight::examine(&need, machine);
-    let by: Vec<&str> = findings.iter().filter(|f| f.grade == Grade::Refused).map(|f| f.code).collect();
-    let by = if by.is_empty() { "this machine".to_owned() } else { by.join(", ") };
-    for arm in plan.arms.iter_mut().filter(|arm| arm.connections > fits) {
-        arm.cut_flood(fits, &by);
-    }
-}
-
-/// Adds source addresses if the ports of one address are not enough.
-fn rotate_sources(plan: &mut Plan, machine: &Machine, same_host: bool) {
-    for arm in &mut plan.arms {
-        let loopback = arm.subscribe.host.parse().ok().filter(|ip: &std::net::IpAddr| ip.is_loopback());
-        if let (true, true, Some(ip)) = (same_host, arm.sources.is_empty(), loopback) {
-            arm.sources = sources_for(arm.connections, machine.ports, ip);
-        }
-    }
-}
-
-fn refusal_of(need: &Need, machine: &Machine) -> Option<String> {
-    let text = preflight::refusal(&preflight::examine(need, machine), need, machine)?;
-    Some(text.trim_end().to_owned())
 }
 
 /// Fails if a target accepted no client, because nothing was measured. The error has the target's answer.

@@ -145,7 +145,7 @@ impl Bench {
 
     fn run_file(&self, path: &Path) -> anyhow::Result<RunFiles> {
         let loaded = scenario_file::load(&Asked::File(path), &[], &self.registry)?;
-        let plan = loaded.plan(Clock::realtime())?;
+        let plan = loaded.plan.of_run(Clock::realtime());
         let target = Target::with_program(&loaded, &self.registry, &self.program)?;
         let (server_cpus, generator_cpus) = match target.is_started() {
             true => cpus::halves_of_cpus()?,

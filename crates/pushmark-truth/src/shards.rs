@@ -33,8 +33,8 @@ fn latency_us(subscriber: u64, publication: u64) -> i64 {
 /// The same deliveries recorded by one, two and seven shards.
 fn replayed(bench: &mut Bench) -> anyhow::Result<()> {
     let (path, _) = bench.write(&Ask::builtin("sse").connections(CROWD).duration(10_000).rate(100.0))?;
-    let plan =
-        scenario_file::load(&Asked::File(&path), &[], &Registry::embedded())?.plan(Clock::realtime())?;
+    let loaded = scenario_file::load(&Asked::File(&path), &[], &Registry::embedded())?;
+    let plan = loaded.plan.of_run(Clock::realtime());
     let told_by = |shards: u64, who: Who| {
         let mut gathered = Gathered::new(&plan.arms[0], shards as u32);
         for shard in 0..shards {

@@ -21,7 +21,7 @@ fn read(text: &str, overrides: &[Override]) -> Loaded {
 }
 
 fn plan(text: &str, overrides: &[Override]) -> Plan {
-    read(text, overrides).plan(1).unwrap()
+    read(text, overrides).plan.of_run(1)
 }
 
 const BUILTIN: &str = "[target]\nserver = \"builtin\"\n";
@@ -38,7 +38,7 @@ fn every_scenario_of_the_tree_resolves_and_says_what_it_shows() {
         let scenario = &loaded.scenario;
         assert!(scenario.analysis.len() > 40, "{}: say what it shows", path.display());
         assert_eq!(path.file_stem().unwrap().to_str(), Some(scenario.name.as_str()));
-        assert!(!loaded.plan(1).unwrap().arms.is_empty());
+        assert!(!loaded.plan.of_run(1).arms.is_empty());
         let given: toml::Table = loaded.text.parse().unwrap();
         accepts(&serde_json::to_value(&given).unwrap(), &path.display().to_string());
         // The scenario kept in run.json reads back as the same scenario.
@@ -65,7 +65,7 @@ fn every_row_of_the_registry_is_reached() {
 #[test]
 fn the_quick_scenario_compares_the_plain_transports_in_29_seconds_an_arm() {
     let loaded = load(&Asked::Quick, &[], &Registry::embedded()).unwrap();
-    let plan = loaded.plan(7).unwrap();
+    let plan = loaded.plan.of_run(7);
     assert_eq!(plan.name, "quick");
     let mut transports: Vec<_> = plan.arms.iter().map(|arm| arm.transport).collect();
     transports.sort_unstable();
@@ -101,9 +101,9 @@ fn the_order_of_arms_repeats_and_nonces_do_not() {
     let loaded = read(BUILTIN, &[]);
     let order = |plan: &Plan| plan.arms.iter().map(|arm| arm.transport).collect::<Vec<_>>();
     let nonces = |plan: &Plan| plan.arms.iter().map(|arm| arm.nonce).collect::<Vec<_>>();
-    let (a, b) = (loaded.plan(1).unwrap(), loaded.plan(2).unwrap());
+    let (a, b) = (loaded.plan.of_run(1), loaded.plan.of_run(2));
     assert_eq!(order(&a), order(&b));
-    assert_eq!(nonces(&a), nonces(&loaded.plan(1).unwrap()));
+    assert_eq!(nonces(&a), nonces(&loaded.plan.of_run(1)));
     let mut all = [nonces(&a), nonces(&b)].concat();
     all.sort_unstable();
     all.dedup();
@@ -172,7 +172,7 @@ fn a_bare_url_is_observed() {
         ("http://h/events", &[Transport::Stream], Transport::Stream),
     ] {
         let loaded = load(&Asked::argument(Some(url), asked), &[], &Registry::embedded()).unwrap();
-        let plan = loaded.plan(1).unwrap();
+        let plan = loaded.plan.of_run(1);
         assert_eq!(plan.arms.len(), 1);
         let arm = &plan.arms[0];
         assert_eq!((arm.transport, arm.subscribe.host.as_str()), (transport, "h"));
@@ -200,7 +200,7 @@ fn templates_of_the_documents_reach_the_plan() {
         body = "{message}"
     "#;
     let loaded = read(text, &[]);
-    let plan = loaded.plan(1).unwrap();
+    let plan = loaded.plan.of_run(1);
     assert_eq!(plan.arms.len(), 5);
     let arm = |transport| plan.arms.iter().find(|arm| arm.transport == transport).unwrap();
     assert_eq!(arm(Transport::LongPoll).subscribe.cursor, Cursor::Header("x-cursor".into()));

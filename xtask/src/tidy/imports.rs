@@ -36,10 +36,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     (RUN, &[MODEL, NET, LOAD, CHART, STORE, CONSOLE, HOST, PROBES]),
     (TRUTH, &[MODEL, NET, REPORT, STORE, CONSOLE, HOST, RUN]),
     (DEMO, &[MODEL, PROTO, NET, SERVER, CHART]),
-    (
-        "pushmark",
-        &[MODEL, PROTO, NET, SERVER, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, RUN, TRUTH, DEMO],
-    ),
+    ("pushmark", &[MODEL, PROTO, NET, SERVER, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, RUN, TRUTH, DEMO]),
 ];
 
 /// Dependencies of the product; tests may use others.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::ArmPlan;
-use crate::draw::{Draw, Purpose};
 use super::Half;
+use crate::draw::{Draw, Purpose};
 
 /// One thread's share of an arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

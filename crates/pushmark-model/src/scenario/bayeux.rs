@@ -94,11 +94,8 @@ mod tests {
         };
         let (scenario, _) = Scenario::parse(&text, &[]).map_err(told)?;
         let endpoints = Endpoints::of_target(&scenario.target).expect("templates");
-        resolve(
-            &scenario,
-            &Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 1 },
-        )
-        .map_err(told)
+        resolve(&scenario, &Context { endpoints: &endpoints, clients: None, tls: None, secrets: None })
+            .map_err(told)
     }
 
     fn refused(target: &str, more: &str) -> String {

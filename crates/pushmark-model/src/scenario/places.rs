@@ -6,8 +6,8 @@
 use serde_json::Value;
 
 use super::error::ScenarioError;
-use crate::spelling::nearest;
 use super::{Scenario, source};
+use crate::spelling::nearest;
 use crate::template::{Place, Template};
 
 /// The use of a text, which decides the places that can be filled in.

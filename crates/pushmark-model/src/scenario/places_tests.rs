@@ -214,8 +214,7 @@ fn json_and_escaped_braces_are_texts() {
     );
     let (scenario, _) = Scenario::parse(&text, &[]).unwrap();
     let endpoints = super::super::Endpoints::of_target(&scenario.target).unwrap();
-    let context =
-        super::super::Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 1 };
+    let context = super::super::Context { endpoints: &endpoints, clients: None, tls: None, secrets: None };
     let plan = super::super::resolve(&scenario, &context).unwrap();
     let subscribe = &plan.arms[0].subscribe;
     let values = crate::template::Values { channels: &["c0"], client: 7, ..Default::default() };

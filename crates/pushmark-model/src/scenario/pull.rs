@@ -9,8 +9,8 @@ use super::error::ScenarioError;
 use super::load::{Load, Pace};
 use super::publisher::PublisherMode;
 use super::text_or_table::FromText;
-use crate::plan::{Hybrid, Sides};
 use crate::plan;
+use crate::plan::{Hybrid, Sides};
 use crate::refresh;
 use crate::transport::Transport;
 use crate::units::Nanos;
@@ -277,7 +277,7 @@ mod tests {
         );
         let (scenario, _) = Scenario::parse(&text, &[]).unwrap();
         let endpoints = Endpoints::of_target(&scenario.target).unwrap();
-        let context = Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 1 };
+        let context = Context { endpoints: &endpoints, clients: None, tls: None, secrets: None };
         resolve(&scenario, &context).unwrap().arms
     }
 

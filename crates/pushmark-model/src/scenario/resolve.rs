@@ -15,7 +15,6 @@ use crate::plan::{
 };
 use crate::schedule::RampStep;
 use crate::secret::SecretValues;
-use crate::stamp::NONCES;
 use crate::template::{ClientFields, Place, Template};
 use crate::transport::Transport;
 
@@ -30,11 +29,9 @@ pub struct Context<'c> {
     pub tls: Option<&'c Tls>,
     /// The values of `{secret.NAME}`.
     pub secrets: Option<&'c SecretValues>,
-    /// A number that is unique to the run: the nonces of its stamps are drawn from it.
-    pub run: u64,
 }
 
-/// Fills in every number.
+/// Fills in every number. The plan is that of every run of this scenario: [`Plan::of_run`] gives one its stamps.
 ///
 /// # Errors
 /// Returns every request of the scenario that this target cannot meet. Errors have keys but no places
@@ -114,7 +111,6 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         return Err(compiler.errors);
     }
     Draw::new(scenario.seed, Purpose::ArmOrder, 0).shuffle(&mut arms);
-    nonces(&mut arms, scenario.seed, context.run);
     Ok(Plan {
         schema: SCHEMA.to_owned(),
         name: scenario.name.clone(),
@@ -336,21 +332,5 @@ fn phases(load: &Load) -> Phases {
         warmup_ns: load.warmup.max.0,
         measure_ns: load.duration.0,
         drain_ns: load.drain.0,
-    }
-}
-
-/// Sets a nonce per arm, drawn from the seed and the run's unique number; all nonces of a run differ.
-fn nonces(arms: &mut [ArmPlan], seed: u64, run: u64) {
-    let run_seed = Draw::new(seed, Purpose::Nonce, run).next_u64();
-    let mut taken = Vec::new();
-    for arm in arms {
-        let mut draw = Draw::new(run_seed, Purpose::Nonce, arm.transport as u64);
-        arm.nonce = loop {
-            let nonce = draw.below(u64::from(NONCES)) as u32;
-            if !taken.contains(&nonce) {
-                break nonce;
-            }
-        };
-        taken.push(arm.nonce);
     }
 }

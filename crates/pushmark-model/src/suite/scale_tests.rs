@@ -10,11 +10,9 @@ fn changes(text: &str, all: f64, time: f64) -> Vec<(String, String)> {
     let text = format!("{text}\n{TARGET}");
     let (scenario, _) = Scenario::parse(&text, &[]).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let endpoints = Endpoints::of_target(&scenario.target).unwrap();
-    let plan = resolve(
-        &scenario,
-        &Context { endpoints: &endpoints, clients: None, tls: None, secrets: None, run: 0 },
-    )
-    .unwrap();
+    let plan =
+        resolve(&scenario, &Context { endpoints: &endpoints, clients: None, tls: None, secrets: None })
+            .unwrap();
     let changes = Scale { all, time }.changes(&scenario, &plan);
     changes.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).collect()
 }

@@ -54,7 +54,7 @@ impl Ask {
         over: Over,
         keep: Vec<Expression>,
     ) -> anyhow::Result<Ask> {
-        let plan = loaded.plan(0).map_err(wrong)?;
+        let plan = &loaded.plan;
         let [arm] = &plan.arms[..] else {
             let names: Vec<&str> = plan.arms.iter().map(|arm| arm.transport.name()).collect();
             let text = format!(

@@ -4,8 +4,8 @@
 use std::io;
 
 use pushmark_model::histogram::Distribution;
-use pushmark_model::plan::Half;
 use pushmark_model::plan::ArmPlan;
+use pushmark_model::plan::Half;
 use pushmark_model::record::Record;
 use pushmark_model::run::{Hybrid, HybridHalf, Latency, SafetyPolls};
 use pushmark_model::transport::Transport;

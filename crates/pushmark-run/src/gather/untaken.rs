@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pushmark_model::plan::Half;
 use pushmark_model::plan::ArmPlan;
+use pushmark_model::plan::Half;
 use pushmark_model::record::{Record, Sent};
 
 /// Publications that wait for another shard; beyond this number the oldest are dropped: they were

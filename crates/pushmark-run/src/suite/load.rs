@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use pushmark_model::scenario::{Override, ScenarioError};
 use pushmark_model::suite::{Case, Cell, Cooldown, Order, SCHEMA, Scale, Suite, SuiteFile};
 
+use crate::fitted;
 use crate::scenario_file::{self, Asked};
-use crate::session;
 use pushmark_console::file_errors::{FileErrors, read_text};
 use pushmark_host::preflight::Machine;
 use pushmark_host::server::registry::Registry;
@@ -86,7 +86,7 @@ pub fn load(
     let machine = Machine::read(Path::new(RESULTS));
     let mut cases = Vec::new();
     for (cell, loaded) in read.cells.iter().zip(&scenarios) {
-        let refused = session::shortage(loaded, registry, &machine);
+        let refused = fitted::shortage(loaded, registry, &machine);
         // Features that the target lacks were found when the scenario was read.
         cases.push(case(cell, loaded, refused.unwrap_or_else(|error| Some(format!("{error:#}")))));
     }
@@ -118,13 +118,12 @@ fn scenario_of(
 ) -> Result<scenario_file::Loaded, FileErrors> {
     let read = |text: &str| scenario_file::load(&Asked::Text { text, file: &cell.id, folder }, &[], registry);
     let written = read(&suite.scenario_text(cell, &[]))?;
-    let changes = scale.changes(&written.scenario, &written.plan(0)?);
+    let changes = scale.changes(&written.scenario, &written.plan);
     if changes.is_empty() { Ok(written) } else { read(&suite.scenario_text(cell, &changes)) }
 }
 
 fn case(cell: &Cell, loaded: &scenario_file::Loaded, refused: Option<String>) -> Case {
-    let arms = loaded.plan(0).map(|plan| plan.arms).unwrap_or_default();
-    let planned_ns: u64 = arms.iter().map(|arm| arm.phases.end_ns()).sum();
+    let planned_ns: u64 = loaded.plan.arms.iter().map(|arm| arm.phases.end_ns()).sum();
     Case {
         id: cell.id.clone(),
         axes: cell.axes.clone(),

@@ -185,13 +185,13 @@ fn start(registry: &Registry, row: &Server, args: &CheckArgs) -> anyhow::Result<
 }
 
 fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Result<(Subject, Running)> {
-    let plan = loaded.plan(0).map_err(usage)?;
+    let plan = &loaded.plan;
     let target = Target::new(loaded, registry)?;
     let first = plan.arms.first().context("a scenario has a transport")?;
     let up = target.bring_up(first, &[]).map_err(unreachable)?;
     let name = if loaded.scenario.name.is_empty() { target.name() } else { &loaded.scenario.name };
     let lacks = loaded.server.as_ref().map_or(&[][..], |server| &server.lacks);
-    let subject = Subject::foreign(name, &plan, up.port, lacks).map_err(unreachable)?;
+    let subject = Subject::foreign(name, plan, up.port, lacks).map_err(unreachable)?;
     Ok((subject, Running::Process(up.process.map(Box::new))))
 }
 

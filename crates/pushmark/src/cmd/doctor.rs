@@ -65,7 +65,6 @@ fn need_of_scenario(args: &DoctorArgs) -> anyhow::Result<Need> {
     let overrides = overrides.map_err(|error| Ending::error(Exit::Usage, error.to_string()))?;
     let registry = Registry::load(args.servers.as_deref()).map_err(usage)?;
     let asked = Asked::argument(args.scenario.as_deref(), &[]);
-    let plan = scenario_file::load(&asked, &overrides, &registry).and_then(|loaded| loaded.plan(0));
-    let plan = plan.map_err(usage)?;
+    let plan = scenario_file::load(&asked, &overrides, &registry).map_err(usage)?.plan;
     Ok(Need::of(&plan, plan.arms.iter().any(is_local)))
 }
