@@ -1,4 +1,4 @@
-//! How results are drawn. What measures knows no page: whoever starts it says how a page is made.
+//! How results are drawn. What measures knows no page: its caller says how a page is made.
 
 use pushmark_model::run::RunFiles;
 use pushmark_model::search::SearchFile;

@@ -3,8 +3,11 @@
 mod alone;
 mod arm;
 mod assemble;
+mod closed;
+mod driven;
 mod emitters;
 mod facts;
+mod figures;
 mod flooding;
 mod hopeless;
 mod signals;

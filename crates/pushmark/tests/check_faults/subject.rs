@@ -57,7 +57,7 @@ impl Built {
         let loaded = scenario_file::load(&Asked::File(&path), &[], &registry);
         let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.render(false, 100)));
         let plan = &loaded.plan;
-        Subject::foreign("foreign", &plan, 0, &[]).expect("an address")
+        Subject::foreign("foreign", plan, 0, &[]).expect("an address")
     }
 }
 
