@@ -17,6 +17,7 @@ pub mod listener;
 pub mod poller;
 #[allow(unsafe_code)]
 mod prefetch;
+mod ready;
 #[allow(unsafe_code)]
 mod ring;
 pub mod slab;
@@ -26,6 +27,7 @@ pub mod sockopt;
 pub mod stamps;
 pub mod stream;
 pub mod tls;
+mod transfer;
 pub mod waker;
 pub mod wheel;
 
@@ -33,10 +35,12 @@ pub use blocking::Blocking;
 pub use clock::{Clock, Nanos, sleep_until};
 pub use files::FdChannel;
 pub use listener::Listener;
-pub use poller::{Arrival, Batch, Interest, Poller, Ready, set_timer_slack_1ns};
+pub use poller::{Batch, Poller, set_timer_slack_1ns};
 pub use prefetch::prefetch;
+pub use ready::{Arrival, BATCH_MAX, Interest, Ready};
 pub use slab::Slab;
 pub use sockopt::TcpInfo;
-pub use stream::{Connect, Link, Read};
+pub use stream::Link;
+pub use transfer::{Connect, Read};
 pub use waker::Waker;
 pub use wheel::Wheel;

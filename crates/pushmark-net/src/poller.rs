@@ -17,101 +17,9 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::Nanos;
+use crate::ready::{Arrival, BATCH_MAX, Interest, Ready};
 use crate::ring::Ring;
-use crate::stream::Read;
-
-/// The most descriptors that one [`Poller::wait`] reports. The next wait reports the rest.
-pub const BATCH_MAX: usize = 1024;
-
-/// The events to watch a descriptor for. Hang-ups and errors are always reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// Bytes, or a connection, can be read.
-    Read,
-    /// Bytes have arrived: reported once for each arrival, not again while they are unread (edge-triggered).
-    /// This saves the kernel a second check of every ready socket, about a tenth of the cost of a message. A
-    /// reader must ask again with [`Poller::modify`] if its read was not short, or if an end was reported
-    /// together with bytes.
-    Arrivals,
-    /// Like `Arrivals`, but a poller that can reads the bytes itself and reports them as an [`Arrival`]. Then
-    /// no other code may read the descriptor.
-    Bytes,
-    /// Bytes can be written, or a connect has ended.
-    Write,
-    /// Readable or writable.
-    Both,
-    /// Only errors: for a connection that is paused on purpose.
-    None,
-}
-
-impl Interest {
-    fn flags(self) -> epoll::EventFlags {
-        match self {
-            Interest::Read => epoll::EventFlags::IN | epoll::EventFlags::RDHUP,
-            Interest::Arrivals | Interest::Bytes => {
-                epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET
-            }
-            Interest::Write => epoll::EventFlags::OUT,
-            Interest::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP,
-            Interest::None => epoll::EventFlags::empty(),
-        }
-    }
-}
-
-/// One ready descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ready {
-    /// The token given to [`Poller::add`].
-    pub token: u64,
-    /// A read would not block. Also set at a hang-up, which a read then explains.
-    pub readable: bool,
-    /// A write would not block. Also set at an error, which a write then explains.
-    pub writable: bool,
-    /// The peer ended its direction, or the connection is gone.
-    pub hangup: bool,
-    /// The socket has an error pending.
-    pub error: bool,
-    /// Input that the poller has already read. No other event is reported with it.
-    pub arrival: Option<Arrival>,
-}
-
-/// Input that a poller read itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// Bytes in a buffer of the poller, valid until its next wait: [`Poller::take`].
-    Bytes {
-        /// The number of the buffer.
-        buffer: u16,
-        /// The number of bytes.
-        len: u32,
-    },
-    /// The peer has ended its direction.
-    End,
-    /// The connection failed with this system error.
-    Error(i32),
-}
-
-impl Ready {
-    fn from_event(event: &epoll::Event) -> Ready {
-        let flags = event.flags;
-        let error = flags.contains(epoll::EventFlags::ERR);
-        let hangup = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::RDHUP);
-        Ready {
-            token: event.data.u64(),
-            readable: flags.contains(epoll::EventFlags::IN) || hangup || error,
-            writable: flags.contains(epoll::EventFlags::OUT) || error,
-            hangup,
-            error,
-            arrival: None,
-        }
-    }
-
-    /// An event with input that the ring has read.
-    pub(crate) fn arrived(token: u64, arrival: Arrival) -> Ready {
-        let arrival = Some(arrival);
-        Ready { token, readable: true, writable: false, hangup: false, error: false, arrival }
-    }
-}
+use crate::transfer::Read;
 
 /// An epoll instance, an optional ring, and the buffer for their events.
 #[derive(Debug)]
@@ -145,7 +53,7 @@ impl Poller {
             ring.borrow_mut().note_epoll(fd, true);
         }
         let data = EventData::new_u64(token);
-        Ok(epoll::add(&self.epoll, fd, data, interest.flags())?)
+        Ok(epoll::add(&self.epoll, fd, data, flags(interest))?)
     }
 
     /// Changes the interest and the token of a watched descriptor.
@@ -173,8 +81,8 @@ impl Poller {
     fn in_epoll(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest, known: bool) -> io::Result<()> {
         let data = EventData::new_u64(token);
         match known {
-            true => epoll::modify(&self.epoll, fd, data, interest.flags())?,
-            false => epoll::add(&self.epoll, fd, data, interest.flags())?,
+            true => epoll::modify(&self.epoll, fd, data, flags(interest))?,
+            false => epoll::add(&self.epoll, fd, data, flags(interest))?,
         }
         Ok(())
     }
@@ -260,11 +168,39 @@ fn look(epoll: &OwnedFd, timeout_ns: Option<Nanos>, ready: &mut Vec<Ready>) -> i
     let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH_MAX];
     match epoll::wait(epoll, &mut events, timeout.as_ref()) {
         Ok((happened, _)) => {
-            ready.extend(happened.iter().map(Ready::from_event));
+            ready.extend(happened.iter().map(seen));
             Ok(false)
         }
         Err(Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The events of epoll for an interest.
+fn flags(interest: Interest) -> epoll::EventFlags {
+    match interest {
+        Interest::Read => epoll::EventFlags::IN | epoll::EventFlags::RDHUP,
+        Interest::Arrivals | Interest::Bytes => {
+            epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET
+        }
+        Interest::Write => epoll::EventFlags::OUT,
+        Interest::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP,
+        Interest::None => epoll::EventFlags::empty(),
+    }
+}
+
+/// What an event of epoll says of its descriptor.
+fn seen(event: &epoll::Event) -> Ready {
+    let flags = event.flags;
+    let error = flags.contains(epoll::EventFlags::ERR);
+    let hangup = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::RDHUP);
+    Ready {
+        token: event.data.u64(),
+        readable: flags.contains(epoll::EventFlags::IN) || hangup || error,
+        writable: flags.contains(epoll::EventFlags::OUT) || error,
+        hangup,
+        error,
+        arrival: None,
     }
 }
 

@@ -22,7 +22,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::io::Errno;
 
 use crate::Nanos;
-use crate::poller::{Arrival, BATCH_MAX, Ready};
+use crate::ready::{Arrival, BATCH_MAX, Ready};
 
 /// Requests that can be submitted at once.
 const SUBMISSIONS: u32 = 1_024;

@@ -8,7 +8,7 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::sockopt;
-use crate::stream::{Read, read_result};
+use crate::transfer::{Read, read_result};
 
 /// Asks the kernel to stamp everything that this socket receives from now on.
 pub fn enable_receive_stamps(fd: BorrowedFd<'_>) -> io::Result<()> {

@@ -6,8 +6,8 @@ use std::net::{Shutdown, TcpStream};
 use super::client::Client;
 use super::machine::{Machine, RECORD_MAX, Taken};
 use super::trouble::Trouble;
-use crate::poller::Interest;
-use crate::stream::{Connect, Read, write_result};
+use crate::ready::Interest;
+use crate::transfer::{Connect, Read, read_result, write_result};
 
 /// Room that a read needs: for the ciphertext of a record and for its plaintext.
 pub const ROOM_MIN: usize = 2 * RECORD_MAX;
@@ -95,7 +95,7 @@ impl TlsLink {
 
     fn receive_some(&mut self) -> io::Result<Read> {
         let mut piece = [0; HANDSHAKE_ROOM];
-        let read = crate::stream::read_result(io::Read::read(&mut &self.stream, &mut piece))?;
+        let read = read_result(io::Read::read(&mut &self.stream, &mut piece))?;
         if let Read::Bytes(n) = read {
             self.carry.extend_from_slice(&piece[..n]);
         }
