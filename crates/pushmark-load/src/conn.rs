@@ -9,8 +9,9 @@ use pushmark_net::{Interest, Link, Nanos};
 use pushmark_proto::client::{Client, Config, Lane};
 use pushmark_proto::json_pointer::Scan;
 
-use crate::crowd::PayloadState;
-use crate::publisher::Job;
+use crate::job::Job;
+use crate::never::NEVER;
+use crate::payload_state::PayloadState;
 use crate::token::{self, Owner};
 
 /// The state of a line. The state of the first line is the state of its client.
@@ -30,9 +31,6 @@ pub(crate) enum Phase {
     /// Ended, without another attempt.
     Gone,
 }
-
-/// An instant that is never reached.
-pub(crate) const NEVER: Nanos = Nanos::MAX;
 
 /// One connection of a client, and its state.
 #[derive(Debug)]

@@ -11,8 +11,11 @@
 mod accounting;
 mod conn;
 mod crowd;
+mod job;
 mod last_poll;
 mod ledger;
+mod never;
+mod payload_state;
 mod publisher;
 mod requests;
 mod secure;

@@ -9,8 +9,9 @@ use pushmark_net::Clock;
 use pushmark_proto::client::Lane;
 
 use super::writing::hold_ns;
-use crate::conn::{NEVER, Phase};
-use crate::publisher::Job;
+use crate::conn::Phase;
+use crate::job::Job;
+use crate::never::NEVER;
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 

@@ -6,7 +6,8 @@ use pushmark_model::stamp::Stamp;
 use pushmark_model::transport::Transport;
 
 use crate::accounting::Receipt;
-use crate::conn::{NEVER, Phase};
+use crate::conn::Phase;
+use crate::never::NEVER;
 use crate::shard::Shard;
 
 /// Stamps of one message that are remembered. A repetition of a further one counts as a duplicate.

@@ -27,7 +27,7 @@ use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
 
-pub(crate) use payloads::{PayloadState, Payloads};
+pub(crate) use payloads::Payloads;
 pub(crate) use peers::members;
 pub(crate) use reading::{ReadResult, TOGETHER_MAX};
 pub(crate) use safety::Safety;

@@ -6,7 +6,8 @@ use pushmark_model::record::SubscribedBy;
 use pushmark_model::transport::Transport;
 use pushmark_net::{Clock, Nanos};
 
-use crate::conn::{NEVER, Phase};
+use crate::conn::Phase;
+use crate::never::NEVER;
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 

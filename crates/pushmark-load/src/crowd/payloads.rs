@@ -5,12 +5,13 @@
 //! stamp found decides the search from then on: payloads that arrive as they were sent need only the
 //! plain search.
 
-use pushmark_model::decode::{Decode, Decoder, Guess, Guessed};
+use pushmark_model::decode::{Decode, Guessed};
 use pushmark_model::plan::{ArmPlan, Size};
 use pushmark_model::record::{Came, SHOWN_MAX};
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 use pushmark_model::transport::Transport;
 
+use crate::payload_state::{PayloadState, Search};
 use crate::shard::Shard;
 
 /// What a shard knows of the payloads.
@@ -55,31 +56,6 @@ impl Payloads {
     #[inline]
     pub(crate) fn could_be(self, length: u32) -> bool {
         length >= self.shortest
-    }
-}
-
-/// What is known of the current message beyond plain stamps.
-#[derive(Debug)]
-pub(crate) struct PayloadState {
-    /// Its beginning, until the first stamp of this run is found in any message.
-    begin: Vec<u8>,
-    search: Search,
-}
-
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a PayloadState is boxed: its size is paid once, and seldom")]
-enum Search {
-    Guess(Guess),
-    Decoder(Decoder),
-}
-
-impl PayloadState {
-    fn new(decode: Option<Decode>) -> PayloadState {
-        let search = match decode {
-            Some(decode) => Search::Decoder(Decoder::new(decode)),
-            None => Search::Guess(Guess::default()),
-        };
-        PayloadState { begin: Vec::new(), search }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pushmark_model::plan::{Mode, ShardPlan};
 
-use crate::publisher::Job;
+use crate::job::Job;
 use crate::shard::Shard;
 
 /// The publishers of each channel, in turn. Empty unless the mode is peer.

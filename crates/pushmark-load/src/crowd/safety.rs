@@ -10,7 +10,8 @@ use pushmark_net::Clock;
 use pushmark_proto::client::{Config, Event, Lane};
 
 use crate::accounting::Receipt;
-use crate::conn::{NEVER, Phase};
+use crate::conn::Phase;
+use crate::never::NEVER;
 use crate::requests::{self, Requests};
 use crate::shard::Shard;
 use crate::token::{self, Owner};

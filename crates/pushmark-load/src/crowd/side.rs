@@ -9,8 +9,9 @@ use pushmark_net::{Nanos, Ready};
 use pushmark_proto::client::Lane;
 use pushmark_proto::client::bayeux::PENDING_MAX;
 
-use crate::conn::{NEVER, Phase, Side};
-use crate::publisher::Job;
+use crate::conn::{Phase, Side};
+use crate::job::Job;
+use crate::never::NEVER;
 use crate::shard::Shard;
 use crate::trouble;
 

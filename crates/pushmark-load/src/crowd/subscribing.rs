@@ -5,7 +5,8 @@ use pushmark_model::record::SubscribedBy;
 use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
 
-use crate::conn::{Assumed, NEVER, Phase};
+use crate::conn::{Assumed, Phase};
+use crate::never::NEVER;
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 

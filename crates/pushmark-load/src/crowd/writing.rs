@@ -8,7 +8,7 @@ use pushmark_net::{Clock, Interest, Nanos};
 use pushmark_proto::client::{Client, Lane};
 
 use crate::conn::Phase;
-use crate::publisher::Job;
+use crate::job::Job;
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;

@@ -12,8 +12,9 @@ use pushmark_model::record::{Record, Sent};
 use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Client, Config, Event, Transport};
 
-use super::{BACKLOG_MAX, Job, PayloadWriter, PublisherContext, fail, note};
-use crate::conn::NEVER;
+use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, fail, note};
+use crate::job::Job;
+use crate::never::NEVER;
 use crate::secure::{self, Route};
 use crate::token::{self, Owner};
 use crate::trouble;

@@ -11,10 +11,11 @@ mod post;
 
 use pushmark_model::content::draw_padding;
 use pushmark_model::plan::{ArmPlan, Over, PublisherPlan, Size};
-use pushmark_model::record::{NotTaken, Record, Sent, TROUBLES_MAX};
+use pushmark_model::record::{Record, Sent, TROUBLES_MAX};
 use pushmark_model::stamp::{STAMP_LEN, Stamp, write_payload};
 use pushmark_net::{Clock, Nanos, Poller, Ready};
 
+use crate::job::Job;
 use crate::requests::Requests;
 use crate::secure::Route;
 use feed::Feed;
@@ -22,37 +23,6 @@ use post::Pool;
 
 /// Most publications that wait for a connection. Further ones are never sent.
 const BACKLOG_MAX: usize = 65_536;
-/// Most publications that a record lists as not taken. Further ones are only counted.
-const NOT_TAKEN_MAX: usize = 65_536;
-
-/// A publication that is due.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    pub(crate) channel: u32,
-    pub(crate) sequence: u64,
-    pub(crate) due_ns: Nanos,
-    /// Due in the measure phase.
-    pub(crate) measured: bool,
-}
-
-impl Job {
-    /// Counts a publication that is never written: because the target cannot be reached (`no_target`), or
-    /// for a reason in the generator.
-    pub(crate) fn never_written(&self, record: &mut Record, no_target: bool) {
-        if self.measured {
-            record.counts.unpublished += 1;
-            record.counts.unreachable += u64::from(no_target);
-            self.not_taken(record, Sent::Never);
-        }
-    }
-
-    fn not_taken(&self, record: &mut Record, sent: Sent) {
-        if record.not_taken.len() < NOT_TAKEN_MAX {
-            record.not_taken.push(NotTaken { channel: self.channel, sequence: self.sequence, sent });
-        }
-    }
-}
-
 /// The parts of its shard that the publisher borrows for a call.
 pub(crate) struct PublisherContext<'d> {
     pub(crate) arm: &'d ArmPlan,

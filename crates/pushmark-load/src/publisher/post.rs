@@ -20,8 +20,9 @@ use pushmark_proto::client::{Exchange, ExchangeEvent};
 /// target listens, each of them costs a connect.
 const LOST_MAX: usize = 64;
 
-use super::{BACKLOG_MAX, Job, PayloadWriter, PublisherContext, fail, note};
-use crate::conn::NEVER;
+use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, fail, note};
+use crate::job::Job;
+use crate::never::NEVER;
 use crate::secure::{self, Route};
 use crate::token::{self, Owner};
 use crate::trouble;
