@@ -10,7 +10,6 @@
 
 mod accounting;
 mod conn;
-mod crowd;
 mod job;
 mod last_poll;
 mod ledger;

@@ -6,6 +6,7 @@
 //! arrivals delays a publication by no more than the handling of sixteen of them.
 
 mod bounds;
+mod crowd;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -22,13 +23,13 @@ use pushmark_proto::client::Config;
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
-use crate::crowd::{self, Payloads, ReadResult, Safety, Seconds, Spoken, TOGETHER_MAX};
 use crate::job::Job;
 use crate::last_poll::{LastPoll, PollResult};
 use crate::publisher::{Publisher, PublisherContext};
 use crate::requests::{self, Requests};
 use crate::secure::Route;
 use crate::token::{self, Owner};
+use crowd::{Payloads, ReadResult, Safety, Seconds, Spoken, TOGETHER_MAX};
 
 /// Where records go. A returned record is reused.
 pub trait Sink {
