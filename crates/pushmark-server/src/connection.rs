@@ -3,22 +3,21 @@
 //! While idle, it owns no buffer. Partial input and unwritten output are kept only while they exist.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pushmark_net::{Interest, Link, Nanos};
 use pushmark_proto::http1::{BodyDecoder, HEAD_MAX};
 use pushmark_proto::websocket;
 
+use crate::answer_cache::AnswerCache;
 use crate::frame::Frame;
 use crate::framing::Framing;
 use crate::kept::Kept;
 use crate::ledger::Ledger;
-use crate::options::QueuePolicy;
 use crate::outbox::{Outbox, Overflow, Piece};
 use crate::publication::Publication;
 use crate::request::Intent;
-use crate::shard::AnswerCache;
+use crate::rules::Rules;
 use crate::stats::Counter;
 
 /// The most bytes of answers that wait for a client that does not read them. Beyond it, nothing more is read
@@ -202,17 +201,6 @@ pub(crate) struct Debts {
     pub(crate) collected_bytes: usize,
     /// The header line that acknowledges publications before the batch in that poll's answer.
     pub(crate) acknowledgement: String,
-}
-
-/// Limits of the writing to one subscriber.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
-    pub(crate) queue_max: usize,
-    pub(crate) queue_policy: QueuePolicy,
-    /// `--slow-write`: bytes that may leave each millisecond.
-    pub(crate) pace: Option<NonZeroUsize>,
-    /// How long messages are collected; 0: not at all.
-    pub(crate) batch_ns: Nanos,
 }
 
 /// Why a connection must end.

@@ -7,7 +7,7 @@ use pushmark_proto::http1::write;
 use serde_json::{Value, json};
 
 use crate::hub::Accepted;
-use crate::serve::Shared;
+use crate::shared::Shared;
 use crate::stats::{self, Counter};
 
 /// The most channels that `/stats` lists. It also contains the number of all channels.

@@ -16,20 +16,21 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `serve.rs` | binding, threads, the summary |
+//! | `serve.rs`, `shared.rs` | binding, threads, the summary; what the threads share |
 //! | `shard/` | one thread's loop, a file for each kind of event |
 //! | `hub.rs`, `channel.rs` | the shared state of publishing; one thread's channels |
 //! | `emitter.rs`, `emitters.rs` | absolute schedules, as arithmetic |
 //! | `request.rs`, `reply.rs`, `documents.rs`, `instrumented.rs` | the contract's HTTP |
 //! | `bayeux/` | sessions of Bayeux, and patterns of channels |
 //! | `access.rs` | access control: Host, Origin, token |
-//! | `framing.rs`, `connection.rs`, `outbox.rs` | bytes to subscribers |
+//! | `framing.rs`, `connection.rs`, `outbox.rs`, `answer_cache.rs`, `rules.rs` | bytes to subscribers |
 //! | `frame.rs`, `kept.rs` | waiting output and incomplete input, and their bounds |
 //! | `faults/`, `truth.rs` | faults on request, and the record of them |
 
 #![forbid(unsafe_code)]
 
 mod access;
+mod answer_cache;
 mod bayeux;
 mod channel;
 mod connection;
@@ -48,8 +49,10 @@ mod outbox;
 mod publication;
 mod reply;
 mod request;
+mod rules;
 mod serve;
 mod shard;
+mod shared;
 mod stats;
 mod stop;
 mod truth;

@@ -5,10 +5,10 @@ use std::io::{self, IoSlice};
 
 use pushmark_net::Link;
 
-use crate::connection::Rules;
 use crate::frame::{Frame, Place, queues_are_full};
 use crate::ledger::Ledger;
 use crate::options::QueuePolicy;
+use crate::rules::Rules;
 use crate::stats::Counter;
 
 /// The most pieces in one write.

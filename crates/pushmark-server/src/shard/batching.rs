@@ -8,9 +8,9 @@
 use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
-use super::deliver::Item;
 use super::output::FLUSH_MAX;
 use super::polling::{join, joined_len};
+use crate::answer_cache::Item;
 use crate::connection::{Conversation, Debts};
 use crate::framing::Framed;
 use crate::outbox::Piece;

@@ -10,15 +10,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use pushmark_net::{Clock, Nanos, Slab};
 
 use super::Shard;
+use crate::answer_cache::{AnswerCache, Item};
 use crate::bayeux::{Event, SESSION, Session};
 use crate::channel::Subscriber;
 use crate::connection::{Connection, Conversation, Debts};
 use crate::faults::fate::Fate;
-use crate::frame::Frame;
 use crate::framing::{Framed, Framing};
 use crate::outbox::Piece;
 use crate::publication::Publication;
-use crate::reply::Reply;
 use crate::stats::Counter;
 
 /// The most publications of one pass.
@@ -36,9 +35,6 @@ const PASSES_NS: Nanos = 20_000_000;
 
 /// Deliveries whose memory is reused between passes. A larger copy is freed.
 const KEPT_MAX: usize = 1 << 16;
-
-/// Bytes of an answer whose memory is reused for the next. A larger one is freed.
-const KEPT_BYTES_MAX: usize = 1 << 16;
 
 /// Memory of one pass, reused for the next.
 #[derive(Default)]
@@ -60,73 +56,6 @@ struct Planned {
     token: u64,
     /// Index of the publication in the pass.
     index: usize,
-}
-
-/// A message to be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    /// Index of the publication in the pass.
-    pub(super) index: usize,
-    /// Without its end, by a fault.
-    pub(super) cut: bool,
-}
-
-/// The last answer to a poll. Thousands of clients hold the same request and get the same bytes.
-#[derive(Default)]
-pub(crate) struct AnswerCache {
-    channels: Vec<u32>,
-    items: Vec<Item>,
-    keep_alive: bool,
-    bytes: Vec<u8>,
-    /// Contains the bytes instead, if some of the receivers have to wait.
-    frame: Option<Frame>,
-}
-
-impl AnswerCache {
-    pub(super) fn is_for(&self, channels: &[u32], items: &[Item], keep_alive: bool) -> bool {
-        !self.bytes().is_empty()
-            && (&*self.channels, &*self.items, self.keep_alive) == (channels, items, keep_alive)
-    }
-
-    /// Builds the answer: `body` appends the messages, `len` bytes.
-    pub(super) fn fill(
-        &mut self,
-        channels: &[u32],
-        items: &[Item],
-        reply: &Reply<'_>,
-        len: usize,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) {
-        self.clear();
-        self.channels.extend_from_slice(channels);
-        self.items.extend_from_slice(items);
-        self.keep_alive = reply.keep_alive;
-        reply.write_head(&mut self.bytes, len);
-        body(&mut self.bytes);
-    }
-
-    /// Clears the cache. Call it when the meaning of the items' indexes changes.
-    pub(super) fn clear(&mut self) {
-        self.channels.clear();
-        self.items.clear();
-        self.bytes.clear();
-        self.bytes.shrink_to(KEPT_BYTES_MAX);
-        self.frame = None;
-    }
-
-    pub(super) fn keep_alive(&self) -> bool {
-        self.keep_alive
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.frame.as_deref().unwrap_or(&self.bytes)
-    }
-
-    /// Returns the answer for receivers that have to wait, shared by all of them.
-    pub(crate) fn frame(&mut self) -> Frame {
-        let bytes = &mut self.bytes;
-        self.frame.get_or_insert_with(|| Frame::from(std::mem::take(bytes))).clone()
-    }
 }
 
 impl Shard {

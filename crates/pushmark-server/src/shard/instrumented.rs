@@ -7,7 +7,7 @@ use pushmark_net::{Clock, Nanos};
 use pushmark_proto::http1::write;
 
 use super::Shard;
-use super::deliver::Item;
+use crate::answer_cache::Item;
 use crate::connection::{Conversation, Registered};
 use crate::framing::{Framed, Framing};
 use crate::instrumented::{self, Event, Kind, RegisterSpec};

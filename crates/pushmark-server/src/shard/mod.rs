@@ -42,17 +42,15 @@ use pushmark_proto::http1::HEAD_MAX;
 
 use crate::bayeux::{Patterns, Secrets, Session};
 use crate::channel::Channels;
-use crate::connection::{Connection, Rules};
+use crate::connection::Connection;
 use crate::ledger::Ledger;
-use crate::serve::Shared;
+use crate::rules::Rules;
+use crate::shared::Shared;
 use crate::truth::Truth;
 use bayeux::Envelope;
 use deliver::Pass;
 use ending::Ending;
 use publish::{Delayed, EMITS_MAX};
-
-pub(crate) use bayeux::Moved;
-pub(crate) use deliver::AnswerCache;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;

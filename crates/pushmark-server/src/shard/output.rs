@@ -2,8 +2,8 @@
 
 use pushmark_net::{Clock, Interest, Nanos};
 
-use super::deliver::AnswerCache;
 use super::{Ending, Shard};
+use crate::answer_cache::AnswerCache;
 use crate::connection::{CloseReason, Conversation};
 use crate::outbox::Piece;
 use crate::reply::Reply;

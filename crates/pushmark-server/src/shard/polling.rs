@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pushmark_net::{Clock, Nanos};
 
 use super::Shard;
-use super::deliver::Item;
+use crate::answer_cache::Item;
 use crate::connection::{Away, Conversation, Hold, Subscription};
 use crate::documents;
 use crate::framing::Framed;

@@ -2,9 +2,9 @@
 //! next answer.
 
 use super::Shard;
+use crate::answer_cache::Item;
 use crate::bayeux::{Event, SESSION};
 use crate::framing::{Framed, Framing};
-use crate::shard::deliver::Item;
 use crate::stats::Counter;
 
 impl Shard {

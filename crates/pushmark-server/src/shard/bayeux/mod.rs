@@ -30,7 +30,6 @@ use crate::request::Refusal;
 use crate::stats::Counter;
 
 pub(super) use answer::Envelope;
-pub(crate) use moving::Moved;
 
 /// The carrier of a body of messages, which also carries its answer.
 #[derive(Clone, Debug)]

@@ -9,19 +9,11 @@ use crate::bayeux::ClientId;
 use crate::connection::{BayeuxSocket, Carried, Connection, Conversation, Moving};
 use crate::kept::Kept;
 use crate::shard::Ending;
+use crate::shared::Moved;
 use crate::stats::Counter;
 
 /// How long to wait for a thread whose channel is full: one turn of its loop.
 const FULL_HATCH_NS: Nanos = 1_000_000;
-
-/// The data that moves with a connection between two threads.
-#[derive(Debug)]
-pub(crate) struct Moved {
-    ordinal: u32,
-    moving: Moving,
-    /// Bytes that were read after the messages.
-    inbound: Vec<u8>,
-}
 
 impl Shard {
     /// Returns the thread of the sender's session, if it is another thread.
