@@ -6,13 +6,13 @@ use pushmark_proto::websocket::Opcode;
 use serde_json::{Value, json};
 
 use super::outcome::{Outcome, holds, same};
+use super::patience::PATIENCE;
 use super::session::{
     AT_ONCE, Session, channel, data, exchange, handshake, messages, post, reply, successful, texts, unknown,
 };
 use super::subscriber::Subscriber;
 use super::trial::{Trial, sequences, stamped};
 use super::websocket::Socket;
-use super::wire::PATIENCE;
 use super::{Case, With};
 
 /// Ends with "not offered" without the `bayeux` transport: the clause covers two transports.

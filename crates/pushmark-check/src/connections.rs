@@ -408,7 +408,7 @@ pub(super) const CASES: &[Case] = &[
             // The kernel may join two writes, but it never cuts a write of this size.
             let mut read = std::mem::take(&mut wire.pending);
             while sequences(&read).len() < 80 {
-                let more = wire.read_more(Instant::now() + super::wire::PATIENCE)?;
+                let more = wire.read_more(Instant::now() + super::patience::PATIENCE)?;
                 holds(more, || "the stream ended".into())?;
                 read.append(&mut wire.pending);
                 let whole = sequences(&read).len();

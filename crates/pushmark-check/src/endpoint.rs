@@ -8,7 +8,7 @@ use pushmark_model::plan::{ArmPlan, Publish, Tls};
 use pushmark_net::{Blocking, tls};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
-use super::wire::PATIENCE;
+use super::patience::PATIENCE;
 use pushmark_host::{resolve, secure};
 
 /// A listener of the subject.

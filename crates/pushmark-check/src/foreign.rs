@@ -13,10 +13,12 @@ use pushmark_proto::websocket::Opcode;
 
 use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, shown};
+use super::patience::PATIENCE;
 use super::sse::Events;
+use super::target::Foreign;
 use super::trial::{Trial, stamped, stamps};
 use super::websocket::{Message, Socket};
-use super::wire::{Answer, PATIENCE, Wire, wants_media};
+use super::wire::{Answer, Wire, wants_media};
 use super::{Case, Row, Subject, With};
 
 /// Time in which a target without an acknowledgement has taken a subscription.
@@ -27,13 +29,6 @@ const FIRST: Duration = Duration::from_millis(500);
 const QUIET: Duration = Duration::from_millis(150);
 /// Longest requested hold, ms.
 const HOLD_MS: u64 = 4_000;
-
-/// A target by its templates.
-pub struct Foreign {
-    arms: Vec<ArmPlan>,
-    /// The port of a target that was started.
-    port: u16,
-}
 
 impl Subject {
     /// A running target that is reached by the templates of a plan. Of the clauses that its row says it
@@ -54,19 +49,6 @@ impl Subject {
             launch: None,
             foreign: Some(Foreign { arms, port }),
         })
-    }
-}
-
-impl Foreign {
-    /// Connects once for each transport, and to the publish address.
-    pub(super) fn try_out(&self) -> anyhow::Result<()> {
-        for arm in &self.arms {
-            Endpoint::to_subscribe(arm, self.port)?.try_out()?;
-            if let Some(endpoint) = Endpoint::to_publish(arm, self.port)? {
-                endpoint.try_out()?;
-            }
-        }
-        Ok(())
     }
 }
 

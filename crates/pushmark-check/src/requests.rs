@@ -6,8 +6,9 @@ use pushmark_proto::http1::BodyLength;
 use serde_json::{Value, json};
 
 use super::outcome::{Outcome, Step, failed, holds, same};
+use super::patience::PATIENCE;
 use super::trial::{Trial, now_us, sequences, stamped};
-use super::wire::{PATIENCE, Wire};
+use super::wire::Wire;
 use super::{Case, With};
 
 /// Asks for the events of some channels.

@@ -142,7 +142,7 @@ impl Session {
     pub(super) fn hear(&mut self, channel: &str, count: usize) -> Step<Vec<String>> {
         let started = Instant::now();
         let mut heard: Vec<String> = Vec::new();
-        while heard.len() < count && started.elapsed() < super::wire::PATIENCE {
+        while heard.len() < count && started.elapsed() < super::patience::PATIENCE {
             self.connect(&json!({"advice": {"timeout": 1_000}}))?;
             heard.extend(data(&self.connected()?, channel).into_iter().map(str::to_owned));
         }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use super::endpoint::Endpoint;
-pub use super::foreign::Foreign;
+pub use super::target::Foreign;
 
 /// The clauses of each transport (CONTRACT 6).
 const TRANSPORTS: [(&str, &str); 8] = [

@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::chance::{Chance, encoded};
 use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds};
+use super::patience::PATIENCE;
 use super::subject::{Instance, Subject};
-use super::wire::{Answer, Journal, PATIENCE, Wire};
+use super::wire::{Answer, Journal, Wire};
 
 /// Receive buffer, in bytes, of a client that does not read.
 pub(super) const SLEEPER_BUFFER: usize = 4096;

@@ -6,7 +6,8 @@ use pushmark_proto::websocket::{Decoder, Event, Opcode, Role, encode, handshake}
 
 use super::chance::encoded;
 use super::outcome::{Outcome, Step, failed, holds, same, same_bytes, shown};
-use super::wire::{Answer, PATIENCE, Wire};
+use super::patience::PATIENCE;
+use super::wire::{Answer, Wire};
 use super::{Case, With};
 
 /// Longest message taken.

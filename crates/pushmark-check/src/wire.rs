@@ -13,9 +13,8 @@ use serde_json::Value;
 use super::chance::Chance;
 use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, same, shown};
+use super::patience::PATIENCE;
 
-/// Longest wait for anything that must arrive.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest head of an answer.
 const HEAD_MAX: usize = 32 * 1024;
 /// Longest accepted body of an answer.
