@@ -1,23 +1,60 @@
 //! Circles of modules inside one crate: none of them could be read, tested or moved without the others.
+//!
+//! A module names another through the root of its crate: by `crate::`, by as many `super::` as it is deep,
+//! or by a name that the root takes from that module. The root itself knows all modules and is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::code_only;
 use super::tree::{Offence, Tree};
 
-/// The crate whose modules are checked.
-const CRATE: &str = "crates/pushmark/src/";
+/// The folder of the crates that are checked, each by itself.
+const CRATES: &str = "crates/";
 
-/// For each module of the crate, the modules that its product code names, with the place of the first.
-type Uses = BTreeMap<String, BTreeMap<String, (String, usize)>>;
+/// One file of a crate.
+struct Source<'t> {
+    path: &'t str,
+    /// Its path inside `src/`.
+    inside: &'t str,
+    code: String,
+}
 
-/// The top modules of the tool use each other one way.
+impl<'t> Source<'t> {
+    /// The top module that the file is part of; `None`: the root.
+    fn module(&self) -> Option<&'t str> {
+        let first = self.inside.split('/').next().unwrap_or(self.inside);
+        Some(first.trim_end_matches(".rs")).filter(|module| !matches!(*module, "lib" | "main"))
+    }
+
+    /// How many `super::` lead from the file to the root.
+    fn depth(&self) -> usize {
+        self.inside.split('/').filter(|part| *part != "mod.rs").count()
+    }
+}
+
+/// For each module of a crate, the modules that its product code names, with the place of the first.
+type Uses<'t> = BTreeMap<&'t str, BTreeMap<&'t str, (&'t str, usize)>>;
+
+/// The top modules of a crate use each other one way.
 pub(super) fn none(tree: &Tree) -> Vec<Offence> {
-    let uses = uses(tree);
-    let reached: BTreeMap<&String, BTreeSet<&String>> =
-        uses.keys().map(|module| (module, reached(&uses, module))).collect();
+    crates(tree).values().flat_map(|sources| circles(&uses(sources))).collect()
+}
+
+/// The product files of each crate.
+fn crates(tree: &Tree) -> BTreeMap<&str, Vec<Source<'_>>> {
+    let mut crates: BTreeMap<&str, Vec<Source<'_>>> = BTreeMap::new();
+    for (path, text) in tree.product(CRATES) {
+        let Some((name, inside)) = path[CRATES.len()..].split_once("/src/") else { continue };
+        crates.entry(name).or_default().push(Source { path, inside, code: code_only(text) });
+    }
+    crates
+}
+
+fn circles(uses: &Uses<'_>) -> Vec<Offence> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        uses.keys().map(|module| (*module, reached(uses, module))).collect();
     let mut offences = Vec::new();
-    for (module, used) in &uses {
+    for (module, used) in uses {
         for (other, (path, line)) in used {
             if reached.get(other).is_some_and(|from| from.contains(module)) {
                 let what = format!("{module} uses {other}, which leads back to {module}");
@@ -28,38 +65,92 @@ pub(super) fn none(tree: &Tree) -> Vec<Offence> {
     offences
 }
 
-fn uses(tree: &Tree) -> Uses {
+fn uses<'t>(sources: &[Source<'t>]) -> Uses<'t> {
+    let modules: BTreeSet<&str> = sources.iter().filter_map(Source::module).collect();
+    let taken = taken(sources, &modules);
     let mut uses = Uses::new();
-    for (path, text) in tree.product(CRATE) {
-        let inside = path.strip_prefix(CRATE).unwrap_or(path);
-        let module = inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs");
-        if matches!(module, "lib" | "main") {
-            continue;
-        }
-        let of_module = uses.entry(module.to_owned()).or_default();
-        for (at, line) in code_only(text).lines().enumerate() {
-            for other in named(line).filter(|other| *other != module) {
-                of_module.entry(other.to_owned()).or_insert_with(|| (path.to_owned(), at + 1));
+    for source in sources {
+        let Some(module) = source.module() else { continue };
+        let of_module = uses.entry(module).or_default();
+        for (at, name) in named(&source.code, source.depth()) {
+            let other = modules.get(name).or_else(|| taken.get(name)).copied();
+            if let Some(other) = other.filter(|other| *other != module) {
+                let line = source.code[..at].matches('\n').count() + 1;
+                of_module.entry(other).or_insert((source.path, line));
             }
         }
     }
     uses
 }
 
-/// The modules that a line names as `crate::module`.
-fn named(line: &str) -> impl Iterator<Item = &str> {
-    line.split("crate::").skip(1).map(|rest| {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        &rest[..end]
-    })
+/// The names that the root takes from its modules, each with its module.
+fn taken<'t>(sources: &[Source<'t>], modules: &BTreeSet<&'t str>) -> BTreeMap<String, &'t str> {
+    let mut taken = BTreeMap::new();
+    for root in sources.iter().filter(|source| source.module().is_none()) {
+        for at in starts(&root.code, "use ") {
+            let path = root.code[at..].split(';').next().unwrap_or_default();
+            let path = path.strip_prefix("crate::").or_else(|| path.strip_prefix("self::")).unwrap_or(path);
+            let Some(module) = modules.get(word(path)) else { continue };
+            // `a::{b, c::D as E}` gives b and E.
+            let names = path.split(['{', ',', '}']).filter_map(|p| p.trim_end().rsplit(splits).next());
+            taken.extend(names.map(|name| (name.to_owned(), *module)));
+        }
+    }
+    taken
+}
+
+/// The names that code takes from the root, with where the path ends that leads there. The code lies this
+/// deep.
+fn named(code: &str, depth: usize) -> impl Iterator<Item = (usize, &str)> {
+    let climb = "super::".repeat(depth);
+    let ends: Vec<usize> = starts(code, "crate::").chain(starts(code, &climb)).collect();
+    ends.into_iter().flat_map(|at| firsts(&code[at..]).into_iter().map(move |name| (at, name)))
+}
+
+/// Where the text goes on after each place at which a path begins like this.
+fn starts<'c>(code: &'c str, begin: &'c str) -> impl Iterator<Item = usize> + 'c {
+    let within = |c: char| !splits(c) || c == ':';
+    code.match_indices(begin)
+        .filter(move |(at, _)| !code[..*at].ends_with(within))
+        .map(|(at, b)| at + b.len())
+}
+
+/// The first name of a path, or of each path of a group in braces.
+fn firsts(path: &str) -> Vec<&str> {
+    let Some(group) = path.strip_prefix('{') else { return vec![word(path)] };
+    let (mut firsts, mut deep, mut begins) = (Vec::new(), 0_usize, true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '}' if deep == 0 => break,
+            '}' => deep -= 1,
+            '{' => deep += 1,
+            ',' => begins = deep == 0,
+            c if begins && !c.is_whitespace() => {
+                firsts.push(word(&group[at..]));
+                begins = false;
+            }
+            _ => {}
+        }
+    }
+    firsts
+}
+
+/// The name at the front; empty if there is none.
+fn word(text: &str) -> &str {
+    text.split(splits).next().unwrap_or_default()
+}
+
+/// Whether a character is no part of a name.
+fn splits(c: char) -> bool {
+    !c.is_alphanumeric() && c != '_'
 }
 
 /// All modules that one leads to, itself only through another.
-fn reached<'u>(uses: &'u Uses, from: &str) -> BTreeSet<&'u String> {
+fn reached<'t>(uses: &Uses<'t>, from: &str) -> BTreeSet<&'t str> {
     let mut reached = BTreeSet::new();
     let mut left: Vec<&str> = vec![from];
     while let Some(module) = left.pop() {
-        for other in uses.get(module).into_iter().flat_map(|used| used.keys()) {
+        for &other in uses.get(module).into_iter().flat_map(|used| used.keys()) {
             if reached.insert(other) {
                 left.push(other);
             }
@@ -72,11 +163,12 @@ fn reached<'u>(uses: &'u Uses, from: &str) -> BTreeSet<&'u String> {
 mod tests {
     use super::*;
 
+    /// What offends in files of the crate `x`, with their places.
     fn offences(files: &[(&str, &str)]) -> Vec<String> {
         let paths: Vec<(String, &str)> =
-            files.iter().map(|(path, text)| (format!("{CRATE}{path}"), *text)).collect();
+            files.iter().map(|(path, text)| (format!("crates/x/src/{path}"), *text)).collect();
         let files: Vec<(&str, &str)> = paths.iter().map(|(path, text)| (&path[..], *text)).collect();
-        none(&Tree::of(&files)).into_iter().map(|offence| offence.what).collect()
+        none(&Tree::of(&files)).iter().map(Offence::to_string).collect()
     }
 
     #[test]
@@ -88,11 +180,77 @@ mod tests {
     }
 
     #[test]
-    fn a_module_may_use_its_own_parts_and_tests_may_use_anything() {
+    fn every_way_to_name_a_module_is_seen() {
+        let back = ("b.rs", "use crate::a::A;\n");
+        for (path, text) in [
+            ("a.rs", "use crate::b;\n"),
+            ("a.rs", "use crate::{b, c};\n"),
+            ("a.rs", "use crate::{c, b::B};\n"),
+            ("a.rs", "use crate::{\n    c::{self, b, C},\n    b::{B, d},\n};\n"),
+            ("a.rs", "fn a() {\n    crate::b::b(1);\n}\n"),
+            ("a.rs", "fn a(b: &[crate::b::B]) {}\n"),
+            ("a.rs", "use super::b;\n"),
+            ("a.rs", "use super::{c, b::B};\n"),
+            ("a/mod.rs", "use super::b;\n"),
+            ("a/c.rs", "fn c() {\n    super::super::b::b();\n}\n"),
+        ] {
+            let files = [("c.rs", ""), (path, text), back];
+            assert_eq!(offences(&files).len(), 2, "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_use_is_none() {
+        let back = ("b.rs", "use crate::a::A;\n");
+        for (path, text) in [
+            ("a.rs", "use crate::{c::{self, b}, c::b};\n"),
+            ("a.rs", "use other_crate::b;\n"),
+            ("a.rs", "// not crate::b\nfn a() { \"crate::b\"; }\n"),
+            ("a.rs", "use crate::bb;\n"),
+            ("a/c.rs", "use super::b;\n"),
+            ("a_tests.rs", "use crate::b;\n"),
+            ("a/tests.rs", "use crate::b;\n"),
+            ("a.rs", "#[cfg(test)]\nmod tests {\n    use crate::b;\n}\n"),
+            ("lib.rs", "mod a;\nuse crate::b;\n"),
+            ("main.rs", "use crate::b;\n"),
+        ] {
+            let files = [("c.rs", ""), (path, text), back];
+            assert_eq!(offences(&files), [""; 0], "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_root_takes_from_a_module_is_a_use_of_it() {
+        let back = ("b.rs", "use crate::a::A;\n");
+        let using = ("a.rs", "fn a() {}\nuse crate::{B, other};\n");
+        for root in [
+            "pub use b::B;\n",
+            "mod b;\nuse b::{self, B, d::D};\n",
+            "pub use crate::b::{\n    Thing as B,\n};\n",
+            "pub(crate) use self::b::c::{d::{B}};\n",
+        ] {
+            let told = offences(&[("lib.rs", root), using, back]);
+            let at = "crates/x/src/a.rs:2: a uses b, which leads back to a";
+            assert_eq!((told.len(), told.first().map(String::as_str)), (2, Some(at)), "{root}");
+        }
+        for root in ["pub use other::B;\n", "pub use b::Thing;\n", "struct B;\n"] {
+            assert_eq!(offences(&[("lib.rs", root), using, back]), [""; 0], "{root}");
+        }
+    }
+
+    #[test]
+    fn a_module_may_use_its_own_parts() {
         assert!(offences(&[("a/x.rs", "use crate::a::y;\n"), ("a/y.rs", "use crate::a::x;\n")]).is_empty());
-        let by_test = [("a.rs", "use crate::b;\n"), ("b_tests.rs", "use crate::a;\n")];
-        assert!(offences(&by_test).is_empty());
-        let said = [("a.rs", "use crate::b;\n"), ("b.rs", "// not crate::a\nfn b() {}\n")];
-        assert!(offences(&said).is_empty());
+    }
+
+    #[test]
+    fn each_crate_is_checked_by_itself() {
+        let (a, b) = ("use crate::b;\n", "use crate::a;\n");
+        let whole = [("crates/x/src/a.rs", a), ("crates/x/src/b.rs", b)];
+        assert_eq!(none(&Tree::of(&whole)).len(), 2);
+        let parts = [("crates/x/src/a.rs", a), ("crates/y/src/b.rs", b)];
+        assert!(none(&Tree::of(&parts)).is_empty());
+        let outside = [("crates/x/tests/a.rs", a), ("crates/x/tests/b.rs", b), ("xtask/src/a.rs", a)];
+        assert!(none(&Tree::of(&outside)).is_empty());
     }
 }
