@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use pushmark_model::plan::Tls;
 use pushmark_net::{Blocking, tls};
-use pushmark_proto::http1::{BodyDecoder, BodyEvent, HEAD_MAX, ResponseHead, write};
+use pushmark_proto::Failure;
+use pushmark_proto::client::{self, Exchange, ExchangeEvent};
+use pushmark_proto::http1::write;
 
 use crate::secure;
 use pushmark_console::stop;
@@ -58,7 +60,7 @@ pub struct Request<'a> {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
     pub status: u16,
@@ -143,24 +145,64 @@ fn exchange(request: &Request<'_>) -> Result<Answer, HttpError> {
     let io = |error| HttpError::Io(url.clone(), error);
     let unread = |what| HttpError::Answer(url.clone(), what);
     let mut stream = place.connect(&request.to.tls, deadline).map_err(io)?;
-    stream.write_all(&head_and_body(request, &place)).and_then(|()| stream.flush()).map_err(io)?;
-    let mut bytes = Vec::new();
+    let mut exchange = Exchange::default();
+    let mut out = Vec::new();
+    place.write(&mut exchange, request, &mut out);
+    stream.write_all(&out).and_then(|()| stream.flush()).map_err(io)?;
+    let mut reader = Reader { exchange, answer: Answer::default(), kept: Vec::new() };
     loop {
-        match read_answer(&mut bytes.clone(), false).map_err(unread)? {
-            Some(answer) => return Ok(answer),
-            None if bytes.len() > BODY_MAX + HEAD_MAX => {
-                return Err(unread("it is longer than 16 MiB".into()));
-            }
-            None => {}
-        }
         let mut piece = [0u8; 16 * 1024];
         left(deadline).and_then(|left| stream.set_read_timeout(left)).map_err(io)?;
-        match stream.read(&mut piece).map_err(io)? {
-            0 => break,
-            read => bytes.extend_from_slice(&piece[..read]),
+        let read = stream.read(&mut piece).map_err(io)?;
+        if reader.take(&piece[..read]).map_err(unread)? {
+            return Ok(reader.answer);
         }
     }
-    read_answer(&mut bytes, true).map_err(unread)?.ok_or_else(|| unread("it is cut off".into()))
+}
+
+/// An answer as far as it has arrived.
+struct Reader {
+    exchange: Exchange,
+    answer: Answer,
+    /// An incomplete head or chunk line, which is parsed again in front of the next bytes.
+    kept: Vec<u8>,
+}
+
+impl Reader {
+    /// Takes the next bytes; none: the server has ended the connection. Returns whether the answer is whole.
+    fn take(&mut self, bytes: &[u8]) -> Result<bool, String> {
+        self.kept.extend_from_slice(bytes);
+        let mut rest = &mut self.kept[..];
+        while let Some(event) = self.exchange.handle_input(&mut rest).map_err(told)? {
+            match event {
+                ExchangeEvent::Head(head) => {
+                    self.answer.status = head.status;
+                    let text = |value| String::from_utf8_lossy(value).into_owned();
+                    let headers = head.headers.iter();
+                    self.answer.headers =
+                        headers.map(|(name, value)| (name.to_ascii_lowercase(), text(value))).collect();
+                }
+                ExchangeEvent::Data(data) => self.answer.body.extend_from_slice(data),
+                ExchangeEvent::End { .. } => return Ok(true),
+            }
+        }
+        if self.answer.body.len() > BODY_MAX {
+            return Err("it is longer than 16 MiB".into());
+        }
+        let left = rest.len();
+        self.kept.drain(..self.kept.len() - left);
+        match bytes.is_empty() {
+            true => self.exchange.handle_eof().map_err(told).map(|_| true),
+            false => Ok(false),
+        }
+    }
+}
+
+fn told(failure: Failure) -> String {
+    match failure {
+        Failure::ClosedEarly => "it is cut off".to_owned(),
+        other => other.kind().to_owned(),
+    }
 }
 
 /// The parts of a URL.
@@ -197,6 +239,26 @@ impl<'u> Place<'u> {
         Ok((bare.unwrap_or(host), port))
     }
 
+    fn write(&self, exchange: &mut Exchange, request: &Request<'_>, out: &mut Vec<u8>) {
+        let mut headers = Vec::new();
+        for (name, value) in request.headers {
+            write::header(&mut headers, name, value);
+        }
+        if let Some(token) = &request.to.token {
+            write::header(&mut headers, "Authorization", &format!("Bearer {token}"));
+        }
+        write::header(&mut headers, "Connection", "close");
+        let target = if self.target.starts_with('/') { "" } else { "/" }.to_owned() + self.target;
+        let written = client::Request {
+            method: request.method,
+            target: &target,
+            authority: self.authority,
+            headers: &String::from_utf8_lossy(&headers),
+            body: request.body,
+        };
+        exchange.write_request(&written, out);
+    }
+
     fn connect(&self, tls: &Tls, deadline: Instant) -> std::io::Result<Blocking> {
         let (host, port) = self.host()?;
         let mut last = Error::from(ErrorKind::NotFound);
@@ -222,63 +284,6 @@ impl<'u> Place<'u> {
 fn left(deadline: Instant) -> std::io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
-}
-
-fn head_and_body(request: &Request<'_>, place: &Place<'_>) -> Vec<u8> {
-    let Place { authority, target, .. } = place;
-    let mut out = Vec::with_capacity(256 + request.body.len());
-    let target = match target.as_bytes().first() {
-        Some(b'/') => (*target).to_owned(),
-        _ => format!("/{target}"),
-    };
-    write::request_line(&mut out, request.method, &target);
-    write::header(&mut out, "Host", authority);
-    for (name, value) in request.headers {
-        write::header(&mut out, name, value);
-    }
-    if let Some(token) = &request.to.token {
-        write::header(&mut out, "Authorization", &format!("Bearer {token}"));
-    }
-    write::header(&mut out, "Accept-Encoding", "identity");
-    if !request.body.is_empty() || request.method != "GET" {
-        write::header_number(&mut out, "Content-Length", request.body.len() as u64);
-    }
-    write::header(&mut out, "Connection", "close");
-    write::head_end(&mut out);
-    out.extend_from_slice(request.body);
-    out
-}
-
-/// Returns an answer from the bytes so far; `None` if it is incomplete. Skips interim answers (1xx).
-fn read_answer(bytes: &mut [u8], is_eof: bool) -> Result<Option<Answer>, String> {
-    let mut input = bytes;
-    let head = loop {
-        match ResponseHead::take(&mut input, HEAD_MAX).map_err(|f| f.kind().to_string())? {
-            None => return Ok(None),
-            Some(head) if head.status < 200 => continue,
-            Some(head) => break head,
-        }
-    };
-    let headers = head
-        .headers
-        .iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()))
-        .collect();
-    let mut answer = Answer { status: head.status, headers, body: Vec::new() };
-    let mut decoder = BodyDecoder::new(head.body);
-    loop {
-        let event = decoder.next(&mut input).map_err(|f| f.kind().to_string())?;
-        let event = match event {
-            None if is_eof => decoder.handle_eof().map_err(|f| f.kind().to_string())?,
-            event => event,
-        };
-        match event {
-            Some(BodyEvent::Data(data)) => answer.body.extend_from_slice(data),
-            Some(BodyEvent::ChunkEnd) => {}
-            Some(BodyEvent::End) => return Ok(Some(answer)),
-            None => return Ok(None),
-        }
-    }
 }
 
 #[cfg(test)]
