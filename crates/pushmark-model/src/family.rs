@@ -89,7 +89,7 @@ pub fn of(metric: &str) -> &'static str {
         return family;
     }
     let last = metric.rsplit('.').next().unwrap_or(metric);
-    if last == "count" || last == "negative" {
+    if last == "count" {
         return COUNTS;
     }
     let starts = |prefix: &str| {
@@ -101,7 +101,7 @@ pub fn of(metric: &str) -> &'static str {
         return family;
     }
     match metric.strip_prefix("delivery.") {
-        Some(stat) if is_percentile(stat) || ["min", "max", "mean"].contains(&stat) => LATENCY,
+        Some(stat) if is_percentile(stat) || ["max", "mean"].contains(&stat) => LATENCY,
         _ if last.ends_with("_per_s") => RATES,
         _ => COUNTS,
     }
@@ -162,7 +162,6 @@ mod tests {
             ("server.rss_bytes_per_connection", MEMORY),
             ("server.cpu_us_per_delivery", CPU),
             ("published.failed", COUNTS),
-            ("trip.negative", COUNTS),
         ] {
             assert_eq!(of(metric), family, "{metric}");
         }

@@ -239,10 +239,7 @@ const STATS: &[Stat] = &[
     ("p99", "99th percentile", Unit::Micros, |l| micros(l.p99_us)),
     ("p999", "99.9th percentile", Unit::Micros, |l| micros(l.p999_us)),
     ("max", "largest", Unit::Micros, |l| all_arrived(l).and_then(|l| micros(l.max_us))),
-    ("min", "smallest", Unit::Micros, |l| micros(l.min_us)),
     ("mean", "mean", Unit::Micros, |l| all_arrived(l).and_then(|l| l.mean_us)),
-    ("count", "values recorded", Unit::Count, |l| count(l.count)),
-    ("negative", "values below zero", Unit::Count, |l| count(l.negative)),
 ];
 
 type Scalar = (&'static str, Unit, &'static str, fn(&Arm) -> Option<f64>);
@@ -749,7 +746,7 @@ pub fn markdown() -> String {
         let stats: Vec<&str> = STATS.iter().map(|(name, ..)| *name).collect();
         let (name, stats) = (format!("{prefix}.p50"), stats.join(","));
         let better = Better::of(&name, Unit::Micros).name();
-        out += &format!("| `{prefix}.{{{stats}}}` | µs (count, negative: count) | {better} | {about} |\n");
+        out += &format!("| `{prefix}.{{{stats}}}` | µs | {better} | {about} |\n");
     }
     for (name, unit, about, _) in SCALARS {
         out += &format!("| `{name}` | {} | {} | {about} |\n", unit.name(), Better::of(name, *unit).name());

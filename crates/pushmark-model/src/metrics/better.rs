@@ -126,7 +126,6 @@ mod tests {
         let of = |name: &str| Metric::find(name).unwrap().better();
         for (name, better) in [
             ("delivery.p99", Better::Lower),
-            ("delivery.count", Better::Neither),
             ("delivery.within_100ms", Better::Higher),
             ("delivery.of_intended", Better::Higher),
             ("delivery.intended", Better::Neither),

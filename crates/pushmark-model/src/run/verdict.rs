@@ -135,7 +135,6 @@ mod tests {
         for (metric, state) in [
             ("delivery.missing", Valid),
             ("delivery.of_intended", Valid),
-            ("delivery.count", Valid),
             ("connections.lost", Valid),
             ("connect.p99", Valid),
             ("delivery.p90", Valid),
