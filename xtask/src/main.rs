@@ -66,7 +66,7 @@ const CHORES: [Chore; 10] = [
     Chore {
         name: "studies",
         arguments: "",
-        about: "write docs/studies from suites/ and record/",
+        about: "write docs/studies from studies/suites/ and record/",
         run: studies::run,
     },
     Chore {

@@ -10,7 +10,7 @@ use tool::{Tool, arms, number};
 
 fn cases(suite: &str) -> Vec<Value> {
     let tool = Tool::new();
-    let file = tool::root().join("suites").join(suite).display().to_string();
+    let file = tool::root().join("studies/suites").join(suite).display().to_string();
     let ended = tool.run(&["suite", &file, "--dry-run", "--format", "json"]).expect(0);
     let plan: Value = serde_json::from_str(&ended.out).expect("JSON");
     plan["cases"].as_array().expect("cases").clone()

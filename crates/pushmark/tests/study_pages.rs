@@ -1,4 +1,4 @@
-//! `docs/studies` is made from `suites/` and `record/`: a stale page fails. `PUSHMARK_BLESS=1`, which
+//! `docs/studies` is made from `studies/suites/` and `record/`: a stale page fails. `PUSHMARK_BLESS=1`, which
 //! `cargo xtask studies` sets, rewrites the pages.
 
 mod tool;
@@ -34,7 +34,7 @@ fn kept(root: &Path, file: &SuiteFile) -> Option<(String, Suite, Vec<RunFiles>)>
 fn the_pages_of_the_studies_are_those_of_the_record() {
     let root = tool::root();
     let mut files: Vec<PathBuf> =
-        fs::read_dir(root.join("suites")).unwrap().flatten().map(|entry| entry.path()).collect();
+        fs::read_dir(root.join("studies/suites")).unwrap().flatten().map(|entry| entry.path()).collect();
     files.sort();
     let mut suites = Vec::new();
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "toml")) {

@@ -10,13 +10,16 @@ use pushmark_run::suite::{AskedSuite, Glob, Loaded, SuiteSettings, load};
 use tool::{Tool, root};
 
 fn suites() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root().join("suites")).expect("the suites of the tree");
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    paths
+    let of = |folder: &str| {
+        let entries = std::fs::read_dir(root().join(folder)).expect("the suites of the tree");
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+        paths.sort();
+        assert!(!paths.is_empty());
+        paths
+    };
+    [of("suites"), of("studies/suites")].concat()
 }
 
 fn read(path: &Path, scale: Scale) -> Loaded {

@@ -14,7 +14,7 @@ fn slice(suite: &str, case: &str, scale: f64) -> Vec<Value> {
 /// Does the same with a changed suite, its cycles shrunk to the second share.
 fn slice_of(suite: &str, case: &str, (scale, time): (f64, f64), change: fn(String) -> String) -> Vec<Value> {
     let tool = Tool::new();
-    let file = root().join("suites").join(suite).with_extension("toml");
+    let file = root().join("studies/suites").join(suite).with_extension("toml");
     tool.write("suite.toml", &change(std::fs::read_to_string(file).expect("the suite")));
     let scaled = ["--scale", &scale.to_string(), "--scale-time", &time.to_string()];
     let asked = [&["suite", "suite.toml", "--only", case, "-o", "out", "-q"][..], &scaled].concat();

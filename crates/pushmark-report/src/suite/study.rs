@@ -45,7 +45,7 @@ pub fn study_page(number: u32, suites: &[StudySuite<'_>]) -> StudyPage {
     let study = first.study;
     let out = &mut page.text;
     let _ = writeln!(out, "# Study {number}: {}\n", study.title);
-    out.push_str("<!-- written by `cargo xtask studies` from suites/ and record/: edit those -->\n\n");
+    out.push_str("<!-- written by `cargo xtask studies` from studies/ and record/: edit those -->\n\n");
     if !study.asked.is_empty() {
         let _ = writeln!(out, "{}\n", study.asked);
     }
@@ -87,7 +87,7 @@ fn section(page: &mut StudyPage, number: u32, suite: &StudySuite<'_>) {
     let Some((folder, expanded, runs)) = kept else {
         let _ = writeln!(
             out,
-            "No run of it is kept yet: `pushmark suite suites/{}.toml` makes them, `cargo xtask record` keeps them.\n",
+            "No run of it is kept yet: `pushmark suite studies/suites/{}.toml` makes them, `cargo xtask record` keeps them.\n",
             suite.name
         );
         unanswered(out, suite.study);
