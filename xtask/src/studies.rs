@@ -1,4 +1,4 @@
-//! `cargo xtask studies`: writes `docs/studies` from `studies/suites/` and `record/`. The pages are made by
+//! `cargo xtask studies`: writes `studies/pages` from `studies/suites/` and `record/`. The pages are made by
 //! the tool's own report, and a test of it keeps them fresh: here that test writes them.
 
 use crate::{arguments, shell};

@@ -1,4 +1,4 @@
-//! `docs/studies` is made from `studies/suites/` and `record/`: a stale page fails. `PUSHMARK_BLESS=1`, which
+//! `studies/pages` is made from `studies/suites/` and `record/`: a stale page fails. `PUSHMARK_BLESS=1`, which
 //! `cargo xtask studies` sets, rewrites the pages.
 
 mod tool;
@@ -45,7 +45,7 @@ fn the_pages_of_the_studies_are_those_of_the_record() {
             suites.push((suite.name, suite.analysis, study, kept));
         }
     }
-    let folder = root.join("docs/studies");
+    let folder = root.join("studies/pages");
     let bless = std::env::var_os("PUSHMARK_BLESS").is_some();
     for number in 1..=5 {
         let of: Vec<StudySuite<'_>> = suites
@@ -68,7 +68,7 @@ fn the_pages_of_the_studies_are_those_of_the_record() {
                 fs::write(&path, &text).unwrap();
             }
             let found = fs::read_to_string(&path).unwrap_or_default();
-            assert!(found == text, "docs/studies/{name} is stale: cargo xtask studies writes it anew");
+            assert!(found == text, "studies/pages/{name} is stale: cargo xtask studies writes it anew");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// 1 to 5: its page in `docs/studies`.
+    /// 1 to 5: its page in `studies/pages`.
     pub number: u32,
     /// Its subject, in pushmark's words.
     pub title: String,

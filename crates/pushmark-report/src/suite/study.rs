@@ -1,4 +1,4 @@
-//! The page of a study for `docs/studies`, in Markdown: the questions, the original set-up, the
+//! The page of a study for `studies/pages`, in Markdown: the questions, the original set-up, the
 //! differences from it, and the results of the kept runs. Made only from suites and their runs; every
 //! figure names the runs it was drawn from.
 
