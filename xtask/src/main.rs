@@ -66,7 +66,7 @@ const CHORES: [Chore; 10] = [
     Chore {
         name: "studies",
         arguments: "",
-        about: "write studies/pages from studies/suites/ and record/",
+        about: "write studies/pages from studies/ and record/",
         run: studies::run,
     },
     Chore {

@@ -21,7 +21,7 @@ pub(crate) struct Case<'a> {
 
 /// One transport over all starts.
 #[derive(Clone)]
-pub(crate) struct ArmView<'a> {
+pub struct ArmView<'a> {
     pub(crate) transport: Transport,
     pub(crate) mark: Mark,
     /// The worst of its starts.
@@ -33,7 +33,8 @@ pub(crate) struct ArmView<'a> {
     pub(crate) reasons: Vec<Reason>,
     /// Planned interval between two publications of one channel; absent if nothing is published.
     pub(crate) interval_us: Option<f64>,
-    pub(crate) starts: Vec<&'a Arm>,
+    /// The arm in each start.
+    pub starts: Vec<&'a Arm>,
     /// One entry a start; empty if nothing was recorded.
     pub(crate) windows: Vec<Vec<&'a Window>>,
 }

@@ -39,6 +39,9 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ("pushmark", &[MODEL, PROTO, NET, SERVER, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, RUN, TRUTH, DEMO]),
 ];
 
+/// Crates beside the product: what measures, judges or draws with it is not shipped with it.
+const BESIDE: [&str; 4] = ["bench", "conformance", "studies", "xtask"];
+
 /// Dependencies of the product; tests may use others.
 pub(super) fn direction(tree: &Tree) -> Vec<Offence> {
     let mut offences = Vec::new();
@@ -60,7 +63,8 @@ pub(super) fn direction(tree: &Tree) -> Vec<Offence> {
         };
         for section in ["dependencies", "build-dependencies"] {
             let used = table.get(section).and_then(toml::Value::as_table).into_iter().flatten();
-            let ours = used.map(|(used, _)| used).filter(|used| used.starts_with("pushmark"));
+            let used = used.map(|(used, _)| used);
+            let ours = used.filter(|used| used.starts_with("pushmark") || BESIDE.contains(&&used[..]));
             for used in ours.filter(|used| !allowed.contains(&&used[..])) {
                 offences.push(Offence::new(path, 0, format!("{name} may not use {used}")));
             }
@@ -86,6 +90,8 @@ mod tests {
         let uses_model = "[dependencies]\npushmark-model.workspace = true\n";
         assert_eq!(offences("pushmark-proto", uses_model), ["pushmark-proto may not use pushmark-model"]);
         assert!(offences("pushmark-net", uses_model).is_empty());
+        let uses_studies = "[dependencies]\nstudies.workspace = true\n";
+        assert_eq!(offences("pushmark", uses_studies), ["pushmark may not use studies"]);
     }
 
     #[test]

@@ -11,32 +11,39 @@ use super::super::case::{ArmView, Case};
 use super::places::titled;
 
 /// A suite with its results.
-pub(crate) struct View<'a> {
-    pub(crate) suite: &'a Suite,
+pub struct View<'a> {
+    /// The suite.
+    pub suite: &'a Suite,
     /// In the order of the axes.
-    pub(crate) cells: Vec<Cell<'a>>,
+    pub cells: Vec<Cell<'a>>,
 }
 
 /// One case and its starts.
-pub(crate) struct Cell<'a> {
-    pub(crate) case: &'a suite::Case,
+pub struct Cell<'a> {
+    /// The case.
+    pub case: &'a suite::Case,
     /// The starts, by repeat; `None` for a case that was not run.
     pub(crate) measured: Option<Case<'a>>,
 }
 
 /// The state of a cell or of an arm in it: the verdict, or the reason for its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fate {
+pub enum Fate {
+    /// Its numbers can be trusted.
     Valid,
+    /// Its numbers are doubtful.
     Suspect,
+    /// It ended before its time.
     Incomplete,
     /// The server crashed: a finding, not a verdict.
     Died,
+    /// Its numbers say nothing.
     Invalid,
     /// Nothing was measured.
     Failed,
     /// The machine cannot hold it.
     Refused,
+    /// It has no run.
     NotRun,
 }
 
@@ -52,7 +59,8 @@ impl Fate {
         Fate::NotRun,
     ];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// Returns its name: `valid`, `not run`.
+    pub fn name(self) -> &'static str {
         match self {
             Fate::Valid => "valid",
             Fate::Suspect => "suspect",
@@ -84,7 +92,8 @@ impl Fate {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(suite: &'a Suite, runs: &'a [RunFiles]) -> View<'a> {
+    /// Groups runs by the case of the suite to which they belong; runs of other suites are left out.
+    pub fn new(suite: &'a Suite, runs: &'a [RunFiles]) -> View<'a> {
         let mut starts: BTreeMap<&str, Vec<&RunFiles>> = BTreeMap::new();
         for files in runs {
             if let Some(case) = files.run.case.as_ref().filter(|c| c.suite == suite.name) {
@@ -102,7 +111,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the cells that a figure asks for.
-    pub(crate) fn chosen(&self, figure: &Figure) -> Vec<&Cell<'a>> {
+    pub fn chosen(&self, figure: &Figure) -> Vec<&Cell<'a>> {
         let fits = |cell: &&Cell<'a>| {
             figure
                 .only
@@ -119,12 +128,12 @@ impl<'a> View<'a> {
     }
 
     /// Returns an axis by its name.
-    pub(crate) fn axis(&self, name: &str) -> Option<&'a Axis> {
+    pub fn axis(&self, name: &str) -> Option<&'a Axis> {
         self.suite.axes.iter().find(|a| a.name == name)
     }
 
     /// Returns the axes in which these cells differ, in the order of the suite.
-    pub(crate) fn varied(&self, cells: &[&Cell<'_>]) -> Vec<&'a Axis> {
+    pub fn varied(&self, cells: &[&Cell<'_>]) -> Vec<&'a Axis> {
         let differs = |axis: &&Axis| cells.windows(2).any(|w| w[0].axis(&axis.name) != w[1].axis(&axis.name));
         self.suite.axes.iter().filter(differs).collect()
     }
@@ -142,27 +151,34 @@ impl<'a> View<'a> {
     }
 
     /// Returns the first run of the suite, for values that all runs share.
-    pub(crate) fn run(&self) -> Option<&'a pushmark_model::run::Run> {
+    pub fn run(&self) -> Option<&'a pushmark_model::run::Run> {
         self.cells.iter().filter_map(|c| c.measured.as_ref()).map(Case::run).min_by_key(|r| &r.started_at)
     }
 }
 
 impl<'a> Cell<'a> {
-    pub(crate) fn axis(&self, name: &str) -> Option<&'a str> {
+    /// Returns its value of an axis; `None` if the case does not have that axis.
+    pub fn axis(&self, name: &str) -> Option<&'a str> {
         self.case.axes.get(name).map(String::as_str)
     }
 
-    pub(crate) fn arms(&self) -> &[ArmView<'a>] {
+    /// Returns its arms; none if it was not run.
+    pub fn arms(&self) -> &[ArmView<'a>] {
         self.measured.as_ref().map_or(&[], |m| &m.arms)
     }
 
     /// Returns the number of fresh starts.
-    pub(crate) fn n(&self) -> usize {
+    pub fn n(&self) -> usize {
         self.measured.as_ref().map_or(0, Case::n)
     }
 
+    /// Returns the ids of its runs, by repeat.
+    pub fn run_ids(&self) -> Vec<&'a str> {
+        self.measured.iter().flat_map(|m| &m.starts).map(|start| start.run.id.as_str()).collect()
+    }
+
     /// Returns the fate: the worst of its arms.
-    pub(crate) fn fate(&self) -> Fate {
+    pub fn fate(&self) -> Fate {
         match &self.measured {
             None if self.case.refused.is_some() => Fate::Refused,
             None => Fate::NotRun,
@@ -185,7 +201,7 @@ impl<'a> Cell<'a> {
     }
 
     /// Returns the axis values for people: server · style · 5 000 clients.
-    pub(crate) fn words(&self, suite: &Suite, leave: &[&str]) -> String {
+    pub fn words(&self, suite: &Suite, leave: &[&str]) -> String {
         let values = suite.axes.iter().filter(|a| !leave.contains(&a.name.as_str()));
         let values = values.filter_map(|a| Some(titled(self.axis(&a.name)?, &a.label)));
         values.collect::<Vec<_>>().join(" · ")
@@ -193,7 +209,7 @@ impl<'a> Cell<'a> {
 }
 
 /// Returns the fate of an arm.
-pub(crate) fn fate_of(arm: &ArmView<'_>) -> Fate {
+pub fn fate_of(arm: &ArmView<'_>) -> Fate {
     let nothing = |a: &pushmark_model::run::Arm| a.error.is_some() && a.connections.opened == 0;
     match (arm.state, arm.outcome) {
         (_, Outcome::Died) if arm.state != VerdictState::Invalid => Fate::Died,
@@ -207,13 +223,13 @@ pub(crate) fn fate_of(arm: &ArmView<'_>) -> Fate {
 
 /// Whether the numbers of an arm are usable. A flood is meant to end its server, so its numbers are
 /// usable.
-pub(crate) fn stands(arm: &ArmView<'_>) -> bool {
+pub fn stands(arm: &ArmView<'_>) -> bool {
     let fate = fate_of(arm);
     fate.has_value() || fate == Fate::Died && arm.starts.iter().any(|a| a.flood.is_some())
 }
 
 /// Returns the error of an arm, the end of its server, or the first words of its verdict's reason.
-pub(crate) fn reason_of(arm: &ArmView<'_>) -> String {
+pub fn reason_of(arm: &ArmView<'_>) -> String {
     let error = || arm.starts.iter().find_map(|a| a.error.clone());
     match fate_of(arm) {
         Fate::Died => super::super::ending::of(arm).or_else(error).unwrap_or_else(|| arm.reason.clone()),

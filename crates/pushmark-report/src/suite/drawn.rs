@@ -143,7 +143,7 @@ fn source(view: &View<'_>, figure: &Figure) -> String {
 }
 
 /// Returns `150 valid, 3 suspect, 39 refused`.
-pub(crate) fn verdicts(view: &View<'_>) -> String {
+pub fn verdicts(view: &View<'_>) -> String {
     let parts: Vec<String> = view.counts().into_iter().map(|(f, n)| format!("{n} {}", f.name())).collect();
     if parts.is_empty() { "no case".into() } else { parts.join(", ") }
 }

@@ -14,7 +14,6 @@
 //! The table of `Drawn` is the full alternative to its drawing, and its CSV.
 
 mod against;
-mod answers;
 mod cells;
 mod chart;
 mod crossover;
@@ -25,14 +24,13 @@ mod matrix;
 mod multiples;
 mod page;
 mod panels;
+pub mod parts;
 mod place;
 mod places;
-mod printed;
 mod published;
 mod quantity;
 mod rate;
 mod says;
-mod study;
 mod text;
 mod time;
 
@@ -43,8 +41,6 @@ use cells::View;
 use drawn::{Drawn, Entry};
 use pushmark_chart::terminal::Style;
 use pushmark_model::run::RunFiles;
-
-pub use study::{StudyPage, StudySuite, study_page};
 
 /// Draws a kind of figure; the error is the reason for its absence.
 type Draw = fn(&View<'_>, &Figure) -> Result<Drawn, String>;

@@ -92,8 +92,8 @@ fn subtitle(view: &View<'_>) -> String {
     parts.join(" · ")
 }
 
-/// Crowds and cycles as written, or how they were shrunk.
-pub(crate) fn scale(view: &View<'_>) -> String {
+/// Returns `scale 1: as written`, or how crowds and cycles were shrunk.
+pub fn scale(view: &View<'_>) -> String {
     let share = |v: f64| pushmark_chart::scale::plain_tick(v);
     match (view.suite.scale, view.suite.scale_time) {
         (1.0, 1.0) => "scale 1: as written".into(),

@@ -13,7 +13,7 @@ use super::quantity::{Quantity, Reading};
 use super::says::knee;
 
 /// Ratios of measured to published are alike within this factor.
-pub(super) const ALIKE: f64 = 1.5;
+pub const ALIKE: f64 = 1.5;
 /// Printed values nearer than this count as equal in the study.
 const SAME: f64 = 1.05;
 

@@ -11,7 +11,7 @@ use super::super::case::{ArmView, P, Percentile};
 
 /// A metric to be drawn.
 #[derive(Clone)]
-pub(crate) struct Quantity {
+pub struct Quantity {
     metric: Metric,
 }
 
@@ -42,8 +42,11 @@ pub(crate) struct Divisor {
 }
 
 impl Quantity {
-    /// Finds the metric, or returns the error in its name.
-    pub(crate) fn find(name: &str) -> Result<Quantity, String> {
+    /// Finds the metric of a name.
+    ///
+    /// # Errors
+    /// Says that there is no such metric.
+    pub fn find(name: &str) -> Result<Quantity, String> {
         let metric = Metric::find(name).ok_or_else(|| format!("there is no metric `{name}`"))?;
         Ok(Quantity { metric })
     }
@@ -57,7 +60,7 @@ impl Quantity {
     }
 
     /// Latencies and ages: always on a log axis. CPU time is a cost and is not.
-    pub(crate) fn is_latency(&self) -> bool {
+    pub fn is_latency(&self) -> bool {
         self.metric.unit == Unit::Micros
             && !self.metric.name.contains("cpu")
             && !self.metric.name.contains("_us")
@@ -74,7 +77,7 @@ impl Quantity {
     }
 
     /// Returns the name for an axis, long and short.
-    pub(crate) fn words(&self) -> (String, String) {
+    pub fn words(&self) -> (String, String) {
         let clause = |text: &str| {
             let end = text.find([',', ';', '(']).unwrap_or(text.len());
             text[..end].trim().to_string()
@@ -86,6 +89,11 @@ impl Quantity {
             None => clause(&self.metric.about),
         };
         (format!("{whole}{unit}"), format!("{}{unit}", self.metric.name))
+    }
+
+    /// Returns the value in an arm as a number: the median of its starts; `None` if it has none.
+    pub fn value(&self, arm: &ArmView<'_>) -> Option<f64> {
+        Some(self.read(arm).estimate()?.value)
     }
 
     /// Returns the value in an arm.
@@ -129,7 +137,7 @@ impl Quantity {
     }
 
     /// Formats one number alone: three digits and its unit.
-    pub(crate) fn show(&self, value: f64) -> String {
+    pub fn show(&self, value: f64) -> String {
         match self.metric.unit {
             Unit::Micros => PAGE.time(value),
             Unit::Bytes => PAGE.bytes(value),

@@ -24,7 +24,7 @@ fn share(cell: &Cell<'_>, arm: &ArmView<'_>) -> Option<f64> {
 }
 
 /// Returns the statement for all cells of a suite; `None` if nothing is known of either side.
-pub(crate) fn of_suite(view: &View<'_>) -> Option<String> {
+pub fn of_suite(view: &View<'_>) -> Option<String> {
     let cells: Vec<&Cell<'_>> = view.cells.iter().collect();
     match found(view, &cells) {
         Found::Limits(said) => Some(said),

@@ -4,10 +4,7 @@
 use std::fmt::Write as _;
 
 use pushmark_model::suite::{Figure, FigureKind};
-
-use super::cells::{Cell, View, stands};
-use super::quantity::Quantity;
-use super::study::ids;
+use pushmark_report::suite::parts::{Cell, Quantity, View, stands};
 
 /// A printed number and the cell it belongs to.
 struct Pair<'v, 'a> {
@@ -29,7 +26,7 @@ pub(super) fn table(out: &mut String, view: &View<'_>) {
         for pair in &pairs {
             let measured = pair.measured.map_or_else(
                 || format!("– {}", pair.cell.fate().name()),
-                |value| format!("{} (run {})", quantity.show(value), ids(pair.cell).join(", ")),
+                |value| format!("{} (run {})", quantity.show(value), pair.cell.run_ids().join(", ")),
             );
             let _ = writeln!(
                 rows,
@@ -39,7 +36,7 @@ pub(super) fn table(out: &mut String, view: &View<'_>) {
                 quantity.show(pair.printed)
             );
         }
-        if let Some(sentence) = agreement(&pairs) {
+        if let Some(sentence) = agreement(pairs.iter().map(|pair| (pair.printed, pair.measured))) {
             let _ = writeln!(says, "- {}: {sentence}", figure.number.as_deref().unwrap_or(&figure.id));
         }
     }
@@ -65,19 +62,17 @@ fn pairs<'v, 'a>(view: &'v View<'a>, figure: &Figure, quantity: &Quantity) -> Ve
             .filter(|c| published.only.iter().all(|(axis, value)| c.axis(axis) == Some(value)));
         // A number that names several cells belongs to none of them.
         let (Some(cell), None) = (cells.next(), cells.next()) else { continue };
-        let measured = cell.arms().iter().find_map(|a| Some(quantity.read(a).estimate()?.value));
+        let measured = cell.arms().iter().find_map(|a| quantity.value(a));
         pairs.push(Pair { cell, printed, measured: measured.filter(|_| cell.arms().iter().all(stands)) });
     }
     pairs
 }
 
-/// Reports whether the printed order was measured too, and by which factor the widest ratio differs.
-fn agreement(pairs: &[Pair<'_, '_>]) -> Option<String> {
-    let mut both: Vec<(f64, f64)> = pairs
-        .iter()
-        .filter_map(|p| Some((p.printed, p.measured?)))
-        .filter(|p| p.0 > 0.0 && p.1 > 0.0)
-        .collect();
+/// Reports whether the printed order was measured too, and by which factor the widest ratio differs. A pair is
+/// what was printed and what was measured.
+fn agreement(pairs: impl IntoIterator<Item = (f64, Option<f64>)>) -> Option<String> {
+    let both = pairs.into_iter().filter_map(|(printed, measured)| Some((printed, measured?)));
+    let mut both: Vec<(f64, f64)> = both.filter(|p| p.0 > 0.0 && p.1 > 0.0).collect();
     if both.len() < 2 {
         return None;
     }
@@ -95,16 +90,13 @@ mod tests {
 
     #[test]
     fn order_and_ratio_are_told_apart() {
-        let case = pushmark_model::suite::Case::default();
-        let cell = Cell { case: &case, measured: None };
-        let pair = |printed, measured| Pair { cell: &cell, printed, measured };
-        let same = agreement(&[pair(300.0, Some(30.0)), pair(100.0, Some(20.0))]).unwrap();
+        let same = agreement([(300.0, Some(30.0)), (100.0, Some(20.0))]).unwrap();
         assert_eq!(
             same,
             "the order is the printed one; from least to most printed the ratio was 3.00 then and is 1.50 now."
         );
-        let other = agreement(&[pair(100.0, Some(30.0)), pair(300.0, Some(20.0))]).unwrap();
+        let other = agreement([(100.0, Some(30.0)), (300.0, Some(20.0))]).unwrap();
         assert!(other.starts_with("the order is another"), "{other}");
-        assert_eq!(agreement(&[pair(100.0, Some(30.0)), pair(300.0, None)]), None, "one pair has no order");
+        assert_eq!(agreement([(100.0, Some(30.0)), (300.0, None)]), None, "one pair has no order");
     }
 }

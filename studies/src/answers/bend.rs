@@ -3,14 +3,10 @@
 
 use pushmark_chart::numbers::PAGE;
 use pushmark_chart::words;
-use pushmark_model::suite::Question;
+use pushmark_report::suite::parts::{ALIKE, Cell, Quantity, View, bend, place};
 
-use super::super::cells::{Cell, View};
-use super::super::places::Places;
-use super::super::published::ALIKE;
-use super::super::quantity::{Quantity, Reading};
-use super::super::says::knee;
 use super::{chosen, shown};
+use crate::questions::Question;
 
 /// Fewest points of a line that can bend.
 const POINTS: usize = 4;
@@ -41,14 +37,13 @@ pub(super) fn answer(view: &View<'_>, question: &Question, quantity: &Quantity) 
 /// Returns a line for each setting of the other axes, along this axis.
 fn along(view: &View<'_>, question: &Question, quantity: &Quantity, axis: &str) -> Vec<Line> {
     let Some(axis) = view.axis(axis) else { return Vec::new() };
-    let places = Places::of(axis, |_| true);
     let cells: Vec<&Cell<'_>> = chosen(view, question).into_iter().filter(|c| c.n() > 0).collect();
     let varied = view.varied(&cells);
     let others = || varied.iter().filter(|a| a.name != axis.name);
     let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for cell in &cells {
-        let Some(x) = cell.axis(&axis.name).and_then(|v| places.place(v)) else { continue };
-        let Some(y) = shown(cell).and_then(|arm| Some(quantity.read(arm).estimate()?.value)) else {
+        let Some(x) = cell.axis(&axis.name).and_then(|v| place(axis, v)) else { continue };
+        let Some(y) = shown(cell).and_then(|arm| quantity.value(arm)) else {
             continue;
         };
         let name: Vec<String> =
@@ -59,16 +54,16 @@ fn along(view: &View<'_>, question: &Question, quantity: &Quantity, axis: &str) 
             None => lines.push((name, vec![(x, y)])),
         }
     }
-    let bend = |(name, mut points): (String, Vec<(f64, f64)>)| {
+    let line = |(name, mut points): (String, Vec<(f64, f64)>)| {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Line {
             name,
-            at: knee::of(&points, quantity.is_latency()).map(|i| points[i].0),
+            at: bend(&points, quantity.is_latency()).map(|i| points[i].0),
             to: points.last().map_or(0.0, |p| p.0),
             points: points.len(),
         }
     };
-    lines.into_iter().map(bend).collect()
+    lines.into_iter().map(line).collect()
 }
 
 /// Names a place. A name needs no axis, a number does: `2 000 users`.
@@ -83,10 +78,7 @@ fn themselves(view: &View<'_>, question: &Question, quantity: &Quantity) -> Vec<
     let held = Quantity::find("flood.connected_max").ok();
     let line = |cell: &&Cell<'_>| {
         let arm = shown(cell)?;
-        let value = |q: &Quantity| match q.read(arm) {
-            Reading::Value(e) => Some(e.value),
-            _ => None,
-        };
+        let value = |q: &Quantity| q.value(arm);
         let to = held.as_ref().and_then(value).unwrap_or(cell.case.clients as f64);
         Some(Line { name: cell.words(view.suite, &[]), at: value(quantity), to, points: POINTS })
     };

@@ -6,12 +6,9 @@ mod ending;
 
 use pushmark_chart::numbers::PAGE;
 use pushmark_chart::words;
-use pushmark_model::suite::{AnswerBy, Question};
+use pushmark_report::suite::parts::{ALIKE, ArmView, Cell, Fate, Quantity, View, stands};
 
-use super::super::case::ArmView;
-use super::cells::{Cell, Fate, View, stands};
-use super::published::ALIKE;
-use super::quantity::Quantity;
+use crate::questions::{AnswerBy, Question};
 
 /// Fewest CPUs for a statement about the use of several.
 const CPUS_MIN: u32 = 4;
@@ -20,7 +17,7 @@ const CPUS_MIN: u32 = 4;
 const NEAR_CEILING: f64 = 0.9;
 
 /// Returns the answer, in a sentence or two.
-pub(super) fn answer(view: &View<'_>, question: &Question) -> String {
+pub(crate) fn answer(view: &View<'_>, question: &Question) -> String {
     match question.answer_by {
         AnswerBy::Compare => compare(view, question),
         AnswerBy::Held => held(view, question),
@@ -39,7 +36,7 @@ pub(super) fn answer(view: &View<'_>, question: &Question) -> String {
         AnswerBy::Knee => match question.metric.as_deref().map(Quantity::find) {
             Some(Ok(quantity)) => bend::answer(view, question, &quantity),
             Some(Err(trouble)) => format!("{trouble}."),
-            None => "The suite does not say what bends.".into(),
+            None => "The question does not say what bends.".into(),
         },
         AnswerBy::Ended => ending::answer(view, question),
     }
@@ -64,13 +61,13 @@ fn chosen<'v, 'a>(view: &'v View<'a>, question: &Question) -> Vec<&'v Cell<'a>> 
 fn compare(view: &View<'_>, question: &Question) -> String {
     let (Some(axis), Some(metric), [a, b]) = (&question.axis, &question.metric, question.values.as_slice())
     else {
-        return "The suite does not say what is compared.".into();
+        return "The question does not say what is compared.".into();
     };
     let quantity = match Quantity::find(metric) {
         Ok(quantity) => quantity,
         Err(trouble) => return format!("{trouble}."),
     };
-    let value = |cell: &Cell<'_>| Some(quantity.read(shown(cell)?).estimate()?.value);
+    let value = |cell: &Cell<'_>| quantity.value(shown(cell)?);
     let cells = chosen(view, question);
     let mut ratios: Vec<f64> = Vec::new();
     for first in cells.iter().filter(|c| c.axis(axis) == Some(a)) {
@@ -160,7 +157,7 @@ fn ratios_in_words(ratios: &mut [f64], a: &str, b: &str, about: &str) -> String 
 }
 
 /// The answer to a question that needs an axis and has none.
-const NOTHING_NAMED: &str = "The suite does not say of what.";
+const NOTHING_NAMED: &str = "The question does not say of what.";
 
 /// Returns the cells that were run, by the question's value of its axis; `None` without an axis.
 fn by_value<'v, 'a>(view: &'v View<'a>, question: &Question) -> Option<Vec<(&'v str, Vec<&'v Cell<'a>>)>> {
@@ -211,7 +208,7 @@ fn ceiling(view: &View<'_>, question: &Question) -> String {
     let (mut near, mut ours, mut all) = (0, 0, 0);
     let mut least: Option<f64> = None;
     for arm in chosen(view, question).iter().flat_map(|c| c.arms()) {
-        let value = |q: &Quantity| Some(q.read(arm).estimate()?.value);
+        let value = |q: &Quantity| q.value(arm);
         let Some(reached) = value(&share) else { continue };
         all += 1;
         near += usize::from(reached >= NEAR_CEILING);

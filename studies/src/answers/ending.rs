@@ -1,10 +1,10 @@
 //! How floods ended: the word of each start, and the likeliest limit.
 
 use pushmark_model::run::Flood;
-use pushmark_model::suite::Question;
+use pushmark_report::suite::parts::View;
 
-use super::super::cells::View;
 use super::{NOTHING_NAMED, by_value};
+use crate::questions::Question;
 
 /// Returns a sentence for each value of the axis.
 pub(super) fn answer(view: &View<'_>, question: &Question) -> String {

@@ -1,0 +1,44 @@
+//! What pages outside this crate are made of: the cells of a suite with their fates, the values of metrics in
+//! them, sentences about a whole suite, and its figures as files. The rest of a suite's page is private.
+
+use pushmark_model::suite::{Axis, Figure};
+
+use super::drawn::Entry;
+use super::places::Places;
+
+pub use super::super::case::ArmView;
+pub use super::cells::{Cell, Fate, View, fate_of, reason_of, stands};
+pub use super::drawn::verdicts;
+pub use super::page::scale;
+pub use super::published::ALIKE;
+pub use super::quantity::Quantity;
+pub use super::says::knee::of as bend;
+pub use super::says::limit::of_suite as limit;
+
+/// A figure as a file, with the text around it.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// What the suite asked for.
+    pub figure: Figure,
+    /// The sentences that rules find in its data.
+    pub says: String,
+    /// How it was measured.
+    pub caption: String,
+    /// The drawing.
+    pub svg: String,
+}
+
+/// Draws the figures of a suite in the order of its page. Tables, and figures without data, are left out.
+pub fn pictures(view: &View<'_>) -> Vec<Picture> {
+    let picture = |entry: Entry| {
+        let svg = entry.svg(view)?;
+        let Entry { figure, drawn: Ok(drawn) } = entry else { return None };
+        Some(Picture { figure, says: drawn.says.join(" "), caption: drawn.caption, svg })
+    };
+    super::entries(view).into_iter().filter_map(picture).collect()
+}
+
+/// Returns the place of a value on its axis; `None` if the axis has no such value.
+pub fn place(axis: &Axis, value: &str) -> Option<f64> {
+    Places::of(axis, |_| true).place(value)
+}

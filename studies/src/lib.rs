@@ -1,0 +1,36 @@
+//! Draws the pages of five published studies from their suites, their questions and the kept runs. It is no
+//! part of the tool: a user who measures a server needs none of it.
+
+#![forbid(unsafe_code)]
+
+mod answers;
+mod page;
+mod printed;
+mod questions;
+mod study;
+
+use std::path::Path;
+
+/// The folder of the pages, from the root of the tree.
+pub const PAGES: &str = "studies/pages";
+
+/// A file of the pages.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Its name within [`PAGES`]: `1.md`, `1/comet-195-memory.svg`.
+    pub name: String,
+    /// Markdown or SVG.
+    pub text: String,
+}
+
+/// Draws every page of the tree, with its figures.
+///
+/// # Errors
+/// Fails if a suite, its questions or its kept runs cannot be read.
+pub fn draw(root: &Path) -> anyhow::Result<Vec<Drawn>> {
+    let mut drawn = Vec::new();
+    for (number, suites) in study::read(root)? {
+        page::draw(number, &suites, &mut drawn);
+    }
+    Ok(drawn)
+}

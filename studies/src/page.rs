@@ -1,0 +1,174 @@
+//! The page of a study in Markdown: its set-up, the differences from it, its questions, and the results of
+//! the kept runs. Every figure names the runs it was drawn from.
+
+use std::fmt::Write as _;
+
+use pushmark_report::suite::parts::{
+    Cell, Fate, Picture, View, fate_of, limit, pictures, reason_of, scale, verdicts,
+};
+
+use crate::questions::Questions;
+use crate::study::{SUITES, StudySuite};
+use crate::{Drawn, answers, printed};
+
+/// Draws the page of the study to which all these suites belong, and its figures.
+pub(crate) fn draw(number: u32, suites: &[StudySuite], drawn: &mut Vec<Drawn>) {
+    let Some(first) = suites.iter().find(|s| !s.study.then.is_empty()).or(suites.first()) else { return };
+    let study = &first.study;
+    let mut text = format!("# Study {number}: {}\n\n", study.title);
+    let out = &mut text;
+    out.push_str("<!-- written by `cargo xtask studies` from studies/ and record/: edit those -->\n\n");
+    if !study.asked.is_empty() {
+        let _ = writeln!(out, "{}\n", study.asked);
+    }
+    list(out, "How it was set up then", &study.then);
+    list(out, "What differs here", &study.differs);
+    if !first.questions.variables.is_empty() {
+        out.push_str("## The variables of its test plan\n\n| variable | set here by |\n|---|---|\n");
+        for variable in &first.questions.variables {
+            let _ = writeln!(out, "| {} | {} |", variable.name, variable.key);
+        }
+        out.push('\n');
+    }
+    for suite in suites {
+        section(out, drawn, number, suite);
+    }
+    while text.ends_with("\n\n") {
+        text.pop();
+    }
+    drawn.push(Drawn { name: format!("{number}.md"), text });
+}
+
+fn list(out: &mut String, title: &str, items: &[String]) {
+    if !items.is_empty() {
+        let _ = writeln!(out, "## {title}\n");
+        for item in items {
+            let _ = writeln!(out, "- {item}");
+        }
+        out.push('\n');
+    }
+}
+
+fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudySuite) {
+    let _ = writeln!(out, "## Suite `{}`\n\n{}\n", suite.name, suite.analysis);
+    if !suite.questions.adds.is_empty() {
+        let _ = writeln!(out, "This suite is ours, not the study's. {}\n", suite.questions.adds);
+    }
+    let Some(kept) = suite.kept.as_ref().filter(|kept| !kept.runs.is_empty()) else {
+        let _ = writeln!(
+            out,
+            "No run of it is kept yet: `pushmark suite {SUITES}/{}.toml` makes them, `cargo xtask record` keeps them.\n",
+            suite.name
+        );
+        unanswered(out, &suite.questions);
+        return;
+    };
+    let view = View::new(&kept.suite, &kept.runs);
+    set_up(out, &view, &kept.folder);
+    if let Some(said) = limit(&view) {
+        let _ = writeln!(out, "{said}\n");
+    }
+    if !suite.questions.questions.is_empty() {
+        out.push_str("### Its questions\n\n");
+        for question in &suite.questions.questions {
+            let _ = writeln!(out, "**{}**\n\n{}\n", question.ask, answers::answer(&view, question));
+            if let Some(published) = &question.published {
+                let _ = writeln!(out, "The study: {published}\n");
+            }
+        }
+    }
+    crashes(out, &view);
+    printed::table(out, &view);
+    figures(out, drawn, &view, number);
+}
+
+/// Writes the questions, even without an answer.
+fn unanswered(out: &mut String, questions: &Questions) {
+    for question in &questions.questions {
+        let _ = match &question.published {
+            Some(published) => writeln!(out, "- {} The study: {published}", question.ask),
+            None => writeln!(out, "- {} (Ours: the study did not ask.)", question.ask),
+        };
+    }
+    if !questions.questions.is_empty() {
+        out.push('\n');
+    }
+}
+
+fn set_up(out: &mut String, view: &View<'_>, folder: &str) {
+    let Some(run) = view.run() else { return };
+    let env = &run.environment;
+    let gib = env.memory_bytes as f64 / f64::from(1u32 << 30);
+    let _ = writeln!(
+        out,
+        "Now: {} × {}, {gib:.0} GiB, Linux {}; {}; pushmark {}. Runs in `{folder}`, from {} on: {}, {}.\n",
+        env.cpus,
+        env.cpu,
+        env.kernel,
+        if env.same_host {
+            "server and generator on one machine, each with half of the CPUs"
+        } else {
+            "two machines"
+        },
+        run.pushmark_version,
+        run.started_at.get(..10).unwrap_or(&run.started_at),
+        scale(view),
+        verdicts(view),
+    );
+}
+
+fn figures(out: &mut String, drawn: &mut Vec<Drawn>, view: &View<'_>, number: u32) {
+    for Picture { figure, says, caption, svg } in pictures(view) {
+        let name = format!("{number}/{}-{}.svg", view.suite.name, figure.id);
+        let by = figure.number.as_ref().map_or(String::new(), |n| format!("{n} of the study: "));
+        let _ = writeln!(out, "### {by}{}\n\n{says}\n", figure.title);
+        let _ = writeln!(out, "![{}]({name})\n\n{}.\n", figure.title, caption.trim_end_matches('.'));
+        let ids: Vec<String> =
+            view.chosen(&figure).into_iter().map(ids).filter(|ids| !ids.is_empty()).collect();
+        let _ = writeln!(out, "<details><summary>its runs</summary>\n\n{}\n\n</details>\n", ids.join(", "));
+        drawn.push(Drawn { name, text: svg });
+    }
+}
+
+/// Returns the runs of a cell, marked as code.
+fn ids(cell: &Cell<'_>) -> String {
+    cell.run_ids().iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Names servers that died, and servers that were printed as crashed and held.
+fn crashes(out: &mut String, view: &View<'_>) {
+    let mut lines = Vec::new();
+    for cell in &view.cells {
+        for arm in cell.arms().iter().filter(|a| fate_of(a) == Fate::Died) {
+            lines.push(format!(
+                "- `{}`: the server died: {}. Run {}.",
+                cell.case.id,
+                reason_of(arm).trim_end_matches('.'),
+                ids(cell)
+            ));
+        }
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for published in view.suite.figures.iter().flat_map(|f| &f.published) {
+        let crashed = published.words.as_ref().is_some_and(|w| w.starts_with("crashed"));
+        let cell = view.cells.iter().find(|c| {
+            !published.only.is_empty()
+                && published.only.iter().all(|(axis, value)| c.axis(axis) == Some(value))
+        });
+        let Some(cell) = cell.filter(|c| crashed && c.n() > 0 && !told.contains(&c.case.id.as_str())) else {
+            continue;
+        };
+        if cell.fate() != Fate::Died {
+            told.push(&cell.case.id);
+            lines.push(format!(
+                "- `{}`: printed as crashed; here it did not, and was {}. Run {}.",
+                cell.case.id,
+                cell.fate().name(),
+                ids(cell)
+            ));
+        }
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(out, "### Crashes, then and now\n\n{}\n", lines.join("\n"));
+    }
+}
