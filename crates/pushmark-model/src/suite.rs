@@ -22,7 +22,7 @@ pub use read::SuiteFile;
 pub use result::{RunOf, SuiteResult};
 pub use scale::{CYCLES_MIN, Scale};
 pub use source::{Cooldown, Order};
-pub use study::{AnswerBy, Question, Study, Variable};
+pub use study::Study;
 
 /// The schema of this file.
 pub const SCHEMA: &str = "pushmark.suite/1";

@@ -361,41 +361,28 @@ fn what_the_suite_decides_is_not_for_its_scenarios() {
 }
 
 #[test]
-fn a_question_names_what_is_there() {
-    let text = format!(
-        "{AXES}[[matrix]]\n[study]\nnumber = 1\ntitle = \"t\"\n[[study.questions]]\nask = \"a\"\nanswer_by = \"compare\"\n\
-         metric = \"server.cpu_core\"\naxis = \"style\"\nvalues = [\"comet\", \"pull\"]\nmore = \"pish\"\n"
-    );
-    insta::assert_snapshot!(shown(&text), @r##"
+fn a_study_has_no_keys_that_the_page_does_not_show() {
+    let text = "[[matrix]]\n[study]\nnumber = 1\ntitle = \"t\"\ndiffer = []\n[[study.questions]]\n";
+    insta::assert_snapshot!(shown(text), @r##"
     $ pushmark suite
-      × there is no metric `server.cpu_core`
-        ╭─[s.toml:14:10]
-     13 │ answer_by = "compare"
-     14 │ metric = "server.cpu_core"
-        ·          ────────┬────────
-        ·                  ╰── did you mean `server.cpu_cores`?
-     15 │ axis = "style"
-        ╰────
-      help: accepted: a metric of METRICS.md, such as delivery.p99
+      × unknown key `differ` in [study]
+       ╭─[s.toml:5:1]
+     4 │ title = "t"
+     5 │ differ = []
+       · ───┬──
+       ·    ╰── did you mean `differs`?
+     6 │ [[study.questions]]
+       ╰────
+      help: accepted: number, title, asked, then, differs
 
-      × the axis `style` has no value `pull`
-        ╭─[s.toml:16:20]
-     15 │ axis = "style"
-     16 │ values = ["comet", "pull"]
-        ·                    ───┬──
-        ·                       ╰── found "pull"
-     17 │ more = "pish"
-        ╰────
-      help: accepted: comet, push
-
-      × the axis `style` has no value `pish`
-        ╭─[s.toml:17:8]
-     16 │ values = ["comet", "pull"]
-     17 │ more = "pish"
-        ·        ───┬──
-        ·           ╰── did you mean `push`?
-     18 │ [scenario.target]
-        ╰────
-      help: accepted: comet, push
+      × unknown key `questions` in [study]
+       ╭─[s.toml:6:9]
+     5 │ differ = []
+     6 │ [[study.questions]]
+       ·         ────┬────
+       ·             ╰── found `questions`
+     7 │ [scenario.target]
+       ╰────
+      help: accepted: number, title, asked, then, differs
     "##);
 }

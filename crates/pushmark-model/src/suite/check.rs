@@ -1,7 +1,7 @@
-//! Checks that the names in a suite's figures and questions exist: axes, values, metrics, columns.
+//! Checks that the names in a suite's figures exist: axes, values, metrics, columns.
 
 use super::matrix::{unknown_axis, unknown_value};
-use super::{Axis, Figure, FigureKind, Question};
+use super::{Axis, Figure, FigureKind};
 use crate::metrics::{self, Metric};
 use crate::run::WindowColumn;
 use crate::scenario::{ScenarioError, nearest};
@@ -27,29 +27,6 @@ pub(super) fn figures(figures: &[Figure], axes: &[Axis]) -> Vec<ScenarioError> {
             let at = format!("{at}.published[{n}].where");
             errors.extend(published.only.iter().filter_map(|(axis, value)| value_of(axes, axis, value, &at)));
         }
-    }
-    errors
-}
-
-/// Returns every name in a study's questions that does not exist, by place.
-pub(super) fn questions(questions: &[Question], axes: &[Axis]) -> Vec<ScenarioError> {
-    let mut errors = Vec::new();
-    for (i, question) in questions.iter().enumerate() {
-        let at = format!("study.questions[{i}]");
-        let metric = question.metric.iter().filter(|name| Metric::find(name).is_none());
-        errors.extend(metric.map(|name| unknown_metric(format!("{at}.metric"), name, &[])));
-        let chosen = question.only.iter().flat_map(|(axis, values)| values.iter().map(move |v| (axis, v)));
-        errors.extend(chosen.filter_map(|(axis, value)| value_of(axes, axis, value, &format!("{at}.where"))));
-        let Some(axis) = &question.axis else { continue };
-        let Some(known) = axes.iter().find(|known| known.name == *axis) else {
-            errors.push(unknown_axis(format!("{at}.axis"), axis, names(axes)));
-            continue;
-        };
-        let known: Vec<&str> = known.values.iter().map(String::as_str).collect();
-        let values = question.values.iter().enumerate().map(|(n, v)| (format!("{at}.values[{n}]"), v));
-        let more = question.more.iter().map(|v| (format!("{at}.more"), v));
-        let unknown = values.chain(more).filter(|(_, value)| !known.contains(&value.as_str()));
-        errors.extend(unknown.map(|(key, value)| unknown_value(key, axis, value, &known)));
     }
     errors
 }

@@ -43,8 +43,6 @@ impl SuiteFile {
         let mut errors = source::check(&written);
         let Expanded { axes, cells, mut axes_errors, errors: mut others } = matrix::expand(&written, &source);
         if axes_errors.is_empty() {
-            let questions = written.study.iter().flat_map(|study| check::questions(&study.questions, &axes));
-            others.extend(questions);
             others.append(&mut check::figures(&written.figures, &axes));
         }
         errors.append(&mut axes_errors);
@@ -53,6 +51,7 @@ impl SuiteFile {
             return Err(source.locate_all(errors));
         }
         let Written { name, analysis, seed, order, repeat, cooldown, study, figures, .. } = written;
+        let study = study.map(Study::from);
         Ok(SuiteFile { name, analysis, seed, order, repeat, cooldown, study, axes, cells, figures, source })
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Written {
     pub(super) repeat: u32,
     pub(super) cooldown: Cooldown,
     pub(super) order_of_axes: Vec<String>,
-    pub(super) study: Option<Study>,
+    pub(super) study: Option<WrittenStudy>,
     /// Scenario keys of all cases.
     pub(super) scenario: toml::Table,
     /// Axes of every matrix.
@@ -44,6 +44,28 @@ impl Default for Written {
             matrix: Vec::new(),
             figures: Vec::new(),
         }
+    }
+}
+
+/// The keys of [`Study`]. It is a type of its own because an unknown key is a mistake here, and none in the
+/// `suite.json` of another version.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenStudy {
+    number: u32,
+    title: String,
+    #[serde(default)]
+    asked: String,
+    #[serde(default)]
+    then: Vec<String>,
+    #[serde(default)]
+    differs: Vec<String>,
+}
+
+impl From<WrittenStudy> for Study {
+    fn from(written: WrittenStudy) -> Study {
+        let WrittenStudy { number, title, asked, then, differs } = written;
+        Study { number, title, asked, then, differs }
     }
 }
 
