@@ -112,7 +112,7 @@ mod tests {
         let folder = keep(results.path().join(ID));
         let folders = |key| find(results.path(), key).into_iter().map(|run| run.folder).collect::<Vec<_>>();
         for key in [ID, "k3f9", "20261121T2004"] {
-            assert_eq!(folders(key), [folder.clone()], "{key}");
+            assert_eq!(folders(key), std::slice::from_ref(&folder), "{key}");
         }
         assert_eq!(folders("fan-out"), [folder.clone(), in_suite], "newest last");
         assert!(folders("%").is_empty() && folders("fan").is_empty());
