@@ -40,6 +40,7 @@ pub mod schedule;
 pub mod search;
 pub mod second;
 pub mod secret;
+pub mod server;
 pub mod spelling;
 pub mod stamp;
 pub mod stats;

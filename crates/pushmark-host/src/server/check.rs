@@ -2,8 +2,9 @@
 
 use pushmark_model::scenario::{ScenarioError, Source, nearest, one_of};
 
-use super::row::{File, Need, Server};
+use super::needs::ways;
 use super::words::{self, COMMON, JVM};
+use pushmark_model::server::{File, Need, Server};
 
 /// Longest name of a server. The name is part of file names.
 const NAME_MAX: usize = 64;
@@ -28,10 +29,10 @@ pub(super) fn check(file: &File, source: &Source) -> Vec<ScenarioError> {
 
 fn check_need(name: &str, need: &Need, errors: &mut Vec<ScenarioError>) {
     let key = format!("need.{name}");
-    if need.ways() != 1 {
+    if ways(need) != 1 {
         errors.push(
             ScenarioError::at(&key, format!("`{name}` needs exactly one way to find it"))
-                .found(format!("{} of them", need.ways()))
+                .found(format!("{} of them", ways(need)))
                 .accepted("exactly one of program, jdk, file, probe"),
         );
     }

@@ -14,7 +14,6 @@ pub mod needs;
 pub mod port;
 pub mod process;
 pub mod registry;
-mod row;
 pub mod state;
 pub mod version;
 mod words;

@@ -5,33 +5,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::jdk;
-use super::row::Need;
+use pushmark_model::server::Need;
 
-impl Need {
-    /// Returns whether the need is met now.
-    pub fn is_met(&self) -> bool {
-        match (&self.program, self.jdk, &self.file, &self.probe[..]) {
-            (Some(program), ..) => in_path(program).is_some(),
-            (_, Some(feature), ..) => jdk::find(feature).is_some(),
-            (_, _, Some(file), _) => at_home(file).exists(),
-            (_, _, _, [program, arguments @ ..]) => {
-                let mut probe = Command::new(program);
-                probe.args(arguments).env("PATH", search_path());
-                probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                probe.status().is_ok_and(|status| status.success())
-            }
-            // Refused when the file was read.
-            _ => false,
+/// Returns whether a need is met now.
+pub fn is_met(need: &Need) -> bool {
+    match (&need.program, need.jdk, &need.file, &need.probe[..]) {
+        (Some(program), ..) => in_path(program).is_some(),
+        (_, Some(feature), ..) => jdk::find(feature).is_some(),
+        (_, _, Some(file), _) => at_home(file).exists(),
+        (_, _, _, [program, arguments @ ..]) => {
+            let mut probe = Command::new(program);
+            probe.args(arguments).env("PATH", search_path());
+            probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            probe.status().is_ok_and(|status| status.success())
         }
+        // Refused when the file was read.
+        _ => false,
     }
+}
 
-    /// The number of given ways to find it; it must be one.
-    pub(super) fn ways(&self) -> usize {
-        [self.program.is_some(), self.jdk.is_some(), self.file.is_some(), !self.probe.is_empty()]
-            .into_iter()
-            .filter(|given| *given)
-            .count()
-    }
+/// The number of given ways to find a need; it must be one.
+pub(super) fn ways(need: &Need) -> usize {
+    [need.program.is_some(), need.jdk.is_some(), need.file.is_some(), !need.probe.is_empty()]
+        .into_iter()
+        .filter(|given| *given)
+        .count()
 }
 
 /// `PATH`, and the folders in which Debian keeps daemons, which not every user's `PATH` has.
@@ -70,10 +68,10 @@ mod tests {
             (file("/proc/self/stat"), file("/no/such/file")),
             (probe("true"), probe("false")),
         ] {
-            assert!(met.is_met() && met.ways() == 1, "{met:?}");
-            assert!(!missed.is_met(), "{missed:?}");
+            assert!(is_met(&met) && ways(&met) == 1, "{met:?}");
+            assert!(!is_met(&missed), "{missed:?}");
         }
-        assert!(!Need { jdk: Some(1_000), ..need.clone() }.is_met());
-        assert!(!need.is_met());
+        assert!(!is_met(&Need { jdk: Some(1_000), ..need.clone() }));
+        assert!(!is_met(&need));
     }
 }

@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use pushmark_model::scenario::{self, Endpoints, ScenarioError, SubscribeSet, nearest, one_of};
 
 use super::check::check;
-use super::row::File;
-pub use super::row::{Architecture, Contract, Emitter, Generation, Jvm, Need, Server};
+use super::needs::is_met;
 use super::{jdk, words};
 use pushmark_console::file_errors::{FileErrors, read_text};
+use pushmark_model::server::File;
+pub use pushmark_model::server::{Architecture, Contract, Emitter, Generation, Jvm, Need, Server};
 
 const EMBEDDED: &str = include_str!("../../../../servers/servers.toml");
 
@@ -169,7 +170,7 @@ impl Registry {
     /// Its needs that are not met on this machine: name and description.
     pub fn missing<'r>(&'r self, server: &Server) -> Vec<(&'r str, &'r Need)> {
         let needs = server.needs.iter().filter_map(|name| self.needs.get_key_value(name));
-        needs.filter(|(_, need)| !need.is_met()).map(|(name, need)| (&**name, need)).collect()
+        needs.filter(|(_, need)| !is_met(need)).map(|(name, need)| (&**name, need)).collect()
     }
 
     /// The flags of a server with those that were set. Each is a variable of its commands.

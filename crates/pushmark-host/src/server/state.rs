@@ -9,7 +9,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use serde::{Deserialize, Serialize};
+use pushmark_model::server::RECORD_SCHEMA;
+pub use pushmark_model::server::Record;
 use serde_json::json;
 use sha1_smol::Sha1;
 
@@ -22,17 +23,6 @@ const FOLDER: &str = ".state";
 const PASSED_OVER: [&str; 4] = ["target", "node_modules", FOLDER, ".git"];
 /// Most files of a server's sources.
 const FILES_MAX: usize = 20_000;
-
-/// The input digest of a build or a check, and its result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// The digest at that time.
-    pub digest: String,
-    /// RFC 3339, UTC.
-    pub at: String,
-    /// The result in words.
-    pub summary: String,
-}
 
 /// The digest of everything that decides how a server behaves: its row, the contract's templates,
 /// its sources and inputs; of a server that is this program, the program itself.
@@ -60,7 +50,7 @@ pub fn digest(registry: &Registry, server: &Server) -> anyhow::Result<String> {
 pub fn record_check(registry: &Registry, server: &Server, passed: bool, summary: &str) -> anyhow::Result<()> {
     let path = place(registry, &format!("{}.check.json", server.name));
     if passed {
-        return store::write_json(&path, &Record::now(digest(registry, server)?, summary));
+        return store::write_json(&path, &record(digest(registry, server)?, summary));
     }
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -122,7 +112,7 @@ pub(super) fn record_build(
     digest: String,
     summary: &str,
 ) -> anyhow::Result<()> {
-    store::write_json(&build_place(registry, server), &Record::now(digest, summary))
+    store::write_json(&build_place(registry, server), &record(digest, summary))
 }
 
 /// Forgets a build.
@@ -211,15 +201,15 @@ fn add_file(path: &Path, sum: &mut Sha1) -> io::Result<()> {
     }
 }
 
-impl Record {
-    fn now(digest: String, summary: &str) -> Record {
-        Record { digest, at: Utc::now().rfc3339(), summary: summary.to_owned() }
-    }
+fn record(digest: String, summary: &str) -> Record {
+    let schema = RECORD_SCHEMA.to_owned();
+    Record { schema, digest, at: Utc::now().rfc3339(), summary: summary.to_owned() }
 }
 
 fn read(path: &Path) -> Option<Record> {
     // An unreadable record counts as absent: the work is done again.
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    let record: Record = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+    (record.schema == RECORD_SCHEMA).then_some(record)
 }
 
 #[cfg(test)]

@@ -1,22 +1,26 @@
-//! The types of `servers.toml`: its rows and their common parts.
+//! The types of `servers.toml` (its rows and their common parts), and the record of a build or a check.
 
 use std::collections::BTreeMap;
 
-use pushmark_model::scenario::{PublishTemplate, SubscribeSet};
-use pushmark_model::transport::Transport;
+use crate::scenario::{PublishTemplate, SubscribeSet};
+use crate::transport::Transport;
 use serde::{Deserialize, Serialize};
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
-    pub(super) contract: Contract,
+pub struct File {
+    /// The URLs that the contract fixes.
+    pub contract: Contract,
+    /// The arguments of every JVM.
     #[serde(default)]
-    pub(super) jvm: Jvm,
+    pub jvm: Jvm,
+    /// What servers need, by name.
     #[serde(default)]
-    pub(super) need: BTreeMap<String, Need>,
+    pub need: BTreeMap<String, Need>,
+    /// The rows.
     #[serde(default)]
-    pub(super) server: Vec<Server>,
+    pub server: Vec<Server>,
 }
 
 /// The URLs and templates of every server that keeps the contract.
@@ -167,7 +171,7 @@ impl Server {
     }
 
     /// Its commands, by key.
-    pub(super) fn commands(&self) -> [(&'static str, &[String]); 4] {
+    pub fn commands(&self) -> [(&'static str, &[String]); 4] {
         [("run", &self.run), ("build", &self.build), ("version", &self.version), ("clean", &self.clean)]
     }
 }
@@ -239,4 +243,20 @@ pub enum Emitter {
 
 fn monotonic() -> String {
     "monotonic".to_owned()
+}
+
+/// The format of [`Record`].
+pub const RECORD_SCHEMA: &str = "pushmark.server/1";
+
+/// The input digest of a build or a check, and its result. It is kept beside the sources.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Always [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// The digest at that time.
+    pub digest: String,
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// The result in words.
+    pub summary: String,
 }
