@@ -1,6 +1,6 @@
 //! Removes the secrets of all loaded scenarios from the output of this process.
 //!
-//! Runs are cleaned when they are assembled, so reports, the index, comparisons and exports never contain a
+//! Runs are cleaned when they are assembled, so reports, comparisons and exports never contain a
 //! secret. Texts on stderr, the findings of a check and the logs of servers are cleaned when written. The
 //! secrets are global to the process, so that callers need not pass them.
 

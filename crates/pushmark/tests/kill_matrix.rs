@@ -1,5 +1,5 @@
 //! The killed process × the instant: pushmark, its server or an agent is killed while clients connect,
-//! ramp or measure, while a result is written, and while it is indexed. Nothing is left running, no port
+//! ramp or measure, while a result is written, and when it is there. Nothing is left running, no port
 //! is left taken, a result is whole or absent, the exit code reports what happened, and the next run finds
 //! everything in order.
 
@@ -23,11 +23,11 @@ enum When {
     Measure,
     /// The result's folder is being written.
     Write,
-    /// The result exists, and is added to the index.
-    Index,
+    /// The result exists, and pushmark prints it.
+    Print,
 }
 
-const ALL: [When; 5] = [When::Connect, When::Ramp, When::Measure, When::Write, When::Index];
+const ALL: [When; 5] = [When::Connect, When::Ramp, When::Measure, When::Write, When::Print];
 
 /// Writes a scenario with a server that reports its process id and port, started by a shell script.
 fn scenario(tool: &Tool) {
@@ -77,7 +77,7 @@ fn reach(tool: &Tool, when: When, more: &[&str]) -> (Running, Started) {
         When::Connect => {}
         When::Ramp => drop(running.wait_for(" ramp ")),
         When::Measure => drop(running.wait_for(" measure ")),
-        When::Write | When::Index => {
+        When::Write | When::Print => {
             drop(running.wait_for(" drain "));
             let before = kept(tool);
             // Without a pause, because the instant lasts only a few milliseconds.
@@ -157,7 +157,7 @@ fn nothing_is_left(tool: &Tool, started: &Started, what: &str, ended: &Ended) {
     kept(tool).iter().for_each(|run| drop(is_whole(run)));
 }
 
-/// Checks that the next run is kept, hides nothing, and is in the index with all earlier runs.
+/// Checks that the next run is kept, hides nothing, and is listed with all earlier runs.
 fn the_next_run_is_in_order(tool: &Tool) {
     let before = kept(tool).len();
     let ended = tool.run(&["run", "s.toml", "-q"]).never_panicked();
@@ -165,10 +165,10 @@ fn the_next_run_is_in_order(tool: &Tool) {
     let runs = kept(tool);
     assert_eq!(runs.len(), before + 1);
     assert!(drafts(tool).is_empty(), "{:?}", drafts(tool));
-    let asked = tool.run(&["runs", "query", "SELECT id FROM runs ORDER BY id"]).expect(0);
+    let asked = tool.run(&["runs", "list"]).expect(0);
     for run in &runs {
         let id = run.file_name().unwrap().to_string_lossy().into_owned();
-        assert!(asked.out.contains(&id), "the index lacks {id}:\n{}", asked.out);
+        assert!(asked.out.contains(&id), "the list lacks {id}:\n{}", asked.out);
     }
     let rows = asked.out.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
     assert_eq!(rows, runs.len(), "{}", asked.out);
@@ -190,7 +190,7 @@ fn pushmark_is_killed() {
         let new = kept(&tool).split_off(before.min(kept(&tool).len()));
         match (when, signal) {
             // The last instants are milliseconds long: pushmark may have ended by itself just before.
-            (When::Write | When::Index, _) => {
+            (When::Write | When::Print, _) => {
                 assert!([code, 0, 6].contains(&ended.code), "{what}: {ended:#?}");
                 assert!(when == When::Write || new.len() == 1, "{what}: it was there");
             }
