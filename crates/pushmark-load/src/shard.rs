@@ -312,6 +312,13 @@ impl Shard {
         self.accounting.record.second_open_max = self.seconds.open;
     }
 
+    /// Renews the time of this turn, and sends what is due by then.
+    #[inline]
+    pub(crate) fn reach(&mut self, now_ns: Nanos) {
+        self.now_ns = now_ns;
+        self.publish_due(now_ns);
+    }
+
     /// Gives publications due by `now_ns` their provisional fates, and sends those that this shard publishes.
     pub(crate) fn publish_due(&mut self, now_ns: Nanos) {
         let mut published = false;

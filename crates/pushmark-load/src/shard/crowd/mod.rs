@@ -92,6 +92,10 @@ impl Shard {
             return;
         }
         if conn.line.phase == Phase::Connecting {
+            if self.is_handshaking(index) {
+                // A handshake takes longer than a read, so publications are checked between two of them.
+                self.reach(Clock::now());
+            }
             return self.connecting(index);
         }
         let more = ready.readable && self.readable(index, ready.arrival);
@@ -115,11 +119,6 @@ impl Shard {
 
     /// TCP is connected, or the TLS handshake has progressed.
     fn connecting(&mut self, index: u32) {
-        if self.is_handshaking(index) {
-            // A handshake takes longer than a read, so publications are checked between two handshakes.
-            self.now_ns = Clock::now();
-            self.publish_due(self.now_ns);
-        }
         let conn = &mut self.crowd[index as usize];
         let (token, stamped, arrivals) = (conn.token(index), conn.is_stamped(), conn.arrivals());
         let link = conn.line.link.as_mut().expect("connecting");

@@ -113,8 +113,7 @@ impl Shard {
         for _ in 0..ASKS_MAX {
             let Some(index) = self.to_ask.pop_front() else { return };
             if self.crowd[index as usize].line.phase == Phase::Resting {
-                self.now_ns = Clock::now();
-                self.publish_due(self.now_ns);
+                self.reach(Clock::now());
                 match self.transport().is_bayeux() {
                     true => self.session_goes_on(index),
                     false => self.ask_again(index),

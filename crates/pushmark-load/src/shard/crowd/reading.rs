@@ -49,6 +49,7 @@ impl Shard {
 
     /// Reads the sockets of the next clients in the batch, and parses only then. Returns whether there
     /// was such a client. Received is taken at each read, so waiting for the others adds nothing to it.
+    /// Between two reads, due publications are sent.
     ///
     /// The group ends at a client that occurs again, as it does if a ring reports several arrivals. The
     /// bytes that it keeps of the first read are known only after parsing, and they precede the second
@@ -65,6 +66,7 @@ impl Shard {
             batch.next();
             self.expect(batch.peek());
             if let Some(one) = self.read(index, ready.arrival, &mut buffer, used) {
+                self.reach(one.at_ns);
                 used = one.end;
                 heard.push((one, ready));
             }
@@ -92,11 +94,14 @@ impl Shard {
         hears.then_some(index)
     }
 
-    /// Reads once and parses. Returns whether more may be unread.
+    /// Reads once, sends the publications due by then, and parses. Returns whether more may be unread.
     pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
         let more = match self.read(index, arrival, &mut buffer, 0) {
-            Some(one) => self.look_into(one, &mut buffer),
+            Some(one) => {
+                self.reach(one.at_ns);
+                self.look_into(one, &mut buffer)
+            }
             None => false,
         };
         self.buffer = buffer;
@@ -146,8 +151,6 @@ impl Shard {
         // A read that did not fill its room took everything there was.
         let filled = room.len() - n < link.room_min();
         conn.line.unparsed = true;
-        self.now_ns = at_ns;
-        self.publish_due(at_ns);
         let ended = read.map(|read| read == Read::End);
         Some(ReadResult { index, generation, at_ns, start, from, end: from + n, filled, stamp_ns, ended })
     }
