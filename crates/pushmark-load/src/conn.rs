@@ -120,8 +120,7 @@ pub(crate) struct Side {
     pub(crate) idle_since_ns: Nanos,
     /// The line waits for its turn to open.
     pub(crate) queued: bool,
-    /// The client that polls beside a push connection. While its line is the active one, the push client is
-    /// kept here.
+    /// The client that polls over this line, beside a push connection.
     poller: Option<Box<Client>>,
     /// States that a poll received before the push connection did, newest first (channel, sequence).
     pub(crate) found: Vec<(u32, u32)>,
@@ -145,12 +144,10 @@ pub(crate) enum Assumed {
 #[derive(Debug)]
 pub(crate) struct Conn {
     pub(crate) client: Client,
-    /// The active connection: the first, except while [`Conn::turn_to`] has the second in its place.
-    pub(crate) line: Line,
-    /// The other connection.
+    /// The line of [`Lane::Connect`], the only one of most clients.
+    pub(crate) first: Line,
+    /// The line of [`Lane::Command`].
     pub(crate) side: Option<Box<Side>>,
-    /// Which of the two is active.
-    pub(crate) lane: Lane,
     /// When this attempt was due.
     pub(crate) due_ns: Nanos,
     /// When the last request was written.
@@ -185,9 +182,8 @@ impl Conn {
     pub(crate) fn new(config: &Config, seed: u64, number: u32, stamped: bool) -> Conn {
         Conn {
             client: Client::new(config, seed),
-            line: Line::default(),
+            first: Line::default(),
             side: None,
-            lane: Lane::Connect,
             due_ns: 0,
             asked_ns: 0,
             heard_ns: 0,
@@ -206,23 +202,41 @@ impl Conn {
         }
     }
 
-    /// Makes this lane's connection the active one, on which all reads and writes work. Returns the lane that
-    /// was active before.
-    pub(crate) fn turn_to(&mut self, lane: Lane) -> Lane {
-        let before = self.lane;
-        if before != lane {
-            if self.side.is_none() {
-                let generation = self.next_generation();
-                self.side.get_or_insert_default().line.generation = generation;
-            }
-            let side = self.side.as_mut().expect("just made");
-            std::mem::swap(&mut self.line, &mut side.line);
-            if let Some(poller) = &mut side.poller {
-                std::mem::swap(&mut self.client, poller);
-            }
-            self.lane = lane;
+    /// The line of a lane. The second must be there.
+    #[inline]
+    pub(crate) fn line(&self, lane: Lane) -> &Line {
+        match lane {
+            Lane::Connect => &self.first,
+            Lane::Command => &self.side.as_ref().expect("a second line").line,
         }
-        before
+    }
+
+    /// As [`Conn::line`], to change it.
+    #[inline]
+    pub(crate) fn line_mut(&mut self, lane: Lane) -> &mut Line {
+        match lane {
+            Lane::Connect => &mut self.first,
+            Lane::Command => &mut self.side.as_mut().expect("a second line").line,
+        }
+    }
+
+    /// Whether the connection of a lane is still the one with this generation. A second line that is gone is
+    /// not.
+    #[inline]
+    pub(crate) fn is_current(&self, lane: Lane, generation: u32) -> bool {
+        match lane {
+            Lane::Connect => self.first.generation == generation,
+            Lane::Command => self.side.as_ref().is_some_and(|side| side.line.generation == generation),
+        }
+    }
+
+    /// The second line, which is made if it is not there.
+    pub(crate) fn side_or_new(&mut self) -> &mut Side {
+        if self.side.is_none() {
+            let generation = self.next_generation();
+            self.side.get_or_insert_default().line.generation = generation;
+        }
+        self.side.as_mut().expect("just made")
     }
 
     /// Adds a second line, over which the client polls beside its push connection.
@@ -233,42 +247,50 @@ impl Conn {
         side.poller = Some(Box::new(Client::new(config, seed)));
     }
 
-    /// The active lane as its client sees it. A client that polls beside a push connection has a single lane.
-    pub(crate) fn client_lane(&self) -> Lane {
-        match &self.side {
-            Some(side) if side.poller.is_some() => Lane::Connect,
-            _ => self.lane,
+    /// Returns the client that speaks on a lane, and the lane as that client sees it. The client that polls
+    /// beside a push connection has a single lane.
+    #[inline]
+    pub(crate) fn client_on(&mut self, lane: Lane) -> (&mut Client, Lane) {
+        match (lane, &mut self.side) {
+            (Lane::Command, Some(side)) => match &mut side.poller {
+                Some(poller) => (poller, Lane::Connect),
+                None => (&mut self.client, lane),
+            },
+            _ => (&mut self.client, lane),
         }
     }
 
-    /// The token of the active connection.
-    pub(crate) fn token(&self, index: u32) -> u64 {
-        let owner = match self.lane {
+    /// The token of a lane's connection.
+    pub(crate) fn token(&self, index: u32, lane: Lane) -> u64 {
+        let owner = match lane {
             Lane::Connect => Owner::Client,
             Lane::Command => Owner::Side,
         };
-        token::pack(owner, self.line.generation, index)
+        token::pack(owner, self.line(lane).generation, index)
     }
 
-    /// Whether the active connection carries kernel receive stamps.
-    pub(crate) fn is_stamped(&self) -> bool {
-        self.stamped && self.lane == Lane::Connect
+    /// Whether a lane's connection carries kernel receive stamps.
+    #[inline]
+    pub(crate) fn is_stamped(&self, lane: Lane) -> bool {
+        self.stamped && lane == Lane::Connect
     }
 
-    /// How the poller watches the active connection for data. A kernel stamp needs a read call of the client,
+    /// How the poller watches a lane's connection for data. A kernel stamp needs a read call of the client,
     /// and so does decrypting TLS.
-    pub(crate) fn arrivals(&self) -> Interest {
-        let own = self.is_stamped() || matches!(self.line.link, Some(Link::Tls(_)));
+    pub(crate) fn arrivals(&self, lane: Lane) -> Interest {
+        let own = self.is_stamped(lane) || matches!(self.line(lane).link, Some(Link::Tls(_)));
         if own { Interest::Arrivals } else { Interest::Bytes }
     }
 
-    /// Drops the active connection. The session stays.
-    pub(crate) fn forget_link(&mut self) -> Option<Link> {
-        self.client.lane_lost(self.client_lane());
-        let (generation, phase) = (self.next_generation(), self.line.phase);
-        let newest_sent_us = self.line.newest_sent_us;
-        let line = Line { generation, phase, newest_sent_us, ..Line::default() };
-        std::mem::replace(&mut self.line, line).link
+    /// Drops a lane's connection. The session stays.
+    pub(crate) fn forget_link(&mut self, lane: Lane) -> Option<Link> {
+        let (client, seen) = self.client_on(lane);
+        client.lane_lost(seen);
+        let generation = self.next_generation();
+        let line = self.line_mut(lane);
+        let (phase, newest_sent_us) = (line.phase, line.newest_sent_us);
+        let fresh = Line { generation, phase, newest_sent_us, ..Line::default() };
+        std::mem::replace(line, fresh).link
     }
 
     fn next_generation(&mut self) -> u32 {
@@ -285,7 +307,7 @@ mod tests {
     #[test]
     fn an_idle_client_is_small_and_owns_no_buffer() {
         let conn = Conn::new(&Config::new(Transport::WebSocket), 1, 0, false);
-        let line = &conn.line;
+        let line = &conn.first;
         assert_eq!(
             line.carry.capacity()
                 + line.checked.capacity()
@@ -302,15 +324,16 @@ mod tests {
     #[test]
     fn the_second_line_has_its_own_state_and_its_own_token() {
         let mut conn = Conn::new(&Config::new(Transport::Bayeux), 1, 0, false);
-        conn.line.carry = vec![1];
-        let first = conn.token(7);
-        assert_eq!(conn.turn_to(Lane::Command), Lane::Connect);
-        assert!(conn.line.carry.is_empty());
-        assert_ne!(conn.token(7), first);
-        let second = conn.token(7);
-        conn.forget_link();
-        assert_ne!(conn.token(7), second, "what the old connection has to say is stale");
-        assert_eq!(conn.turn_to(Lane::Connect), Lane::Command);
-        assert_eq!((conn.token(7), conn.line.carry.len()), (first, 1));
+        conn.first.carry = vec![1];
+        let first = conn.token(7, Lane::Connect);
+        assert!(!conn.is_current(Lane::Command, 0), "there is no second line");
+        assert!(conn.side_or_new().line.carry.is_empty());
+        let (second, generation) = (conn.token(7, Lane::Command), conn.line(Lane::Command).generation);
+        assert_ne!(second, first);
+        assert!(conn.is_current(Lane::Command, generation));
+        conn.forget_link(Lane::Command);
+        assert_ne!(conn.token(7, Lane::Command), second, "what the old connection has to say is stale");
+        assert!(!conn.is_current(Lane::Command, generation));
+        assert_eq!((conn.token(7, Lane::Connect), conn.line(Lane::Connect).carry.len()), (first, 1));
     }
 }

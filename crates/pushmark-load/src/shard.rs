@@ -19,7 +19,7 @@ use pushmark_model::record::Record;
 use pushmark_model::schedule::Schedule;
 use pushmark_model::steer::Steer;
 use pushmark_net::{Clock, Nanos, Poller, Ready, Wheel, set_timer_slack_1ns, sleep_until};
-use pushmark_proto::client::Config;
+use pushmark_proto::client::{Config, Lane};
 
 use crate::accounting::Accounting;
 use crate::conn::{Conn, Phase};
@@ -270,7 +270,7 @@ impl Shard {
                         }
                     }
                     (Owner::Side, generation, index) => self.side_ready(index, generation, ready),
-                    (_, generation, index) => self.client_ready(index, generation, ready),
+                    (_, generation, index) => self.client_ready(index, Lane::Connect, generation, ready),
                 }
             }
             self.ask_waiting();
@@ -393,7 +393,7 @@ impl Shard {
         for _ in 0..part {
             let index = self.swept % self.crowd.len();
             self.swept = index + 1;
-            if self.crowd[index].line.give_up_ns <= self.now_ns {
+            if self.crowd[index].first.give_up_ns <= self.now_ns {
                 self.client_timed_out(index as u32);
             }
             if self.crowd[index].side.as_ref().is_some_and(|s| s.line.give_up_ns <= self.now_ns) {
@@ -418,7 +418,7 @@ impl Shard {
         }
         self.no_more_seconds();
         for index in 0..self.crowd.len() {
-            if self.crowd[index].line.phase != Phase::Waiting {
+            if self.crowd[index].first.phase != Phase::Waiting {
                 self.client_leaves(index as u32);
             }
         }

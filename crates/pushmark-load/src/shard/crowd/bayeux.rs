@@ -22,29 +22,18 @@ impl Shard {
             return;
         }
         self.session_tells(index);
-        self.on_lane(index, Lane::Connect, |shard| shard.first_line_goes_on(index));
+        self.first_line_goes_on(index);
         if self.crowd[index as usize].side.is_some() {
-            self.on_lane(index, Lane::Command, |shard| shard.second_line_goes_on(index));
+            self.second_line_goes_on(index);
         }
+        self.drop_useless_side(index);
     }
 
     /// Whether its first line has an answer over HTTP, so that the next request can wait for its turn.
-    pub(super) fn rests_in_session(&self, index: u32) -> bool {
-        let conn = &self.crowd[index as usize];
+    pub(super) fn rests_in_session(&self, index: u32, lane: Lane) -> bool {
         self.transport() == Transport::Bayeux
-            && conn.lane == Lane::Connect
-            && conn.line.phase == Phase::Resting
-    }
-
-    /// Runs `act` with one of the client's lines as the active one.
-    pub(super) fn on_lane(&mut self, index: u32, lane: Lane, act: impl FnOnce(&mut Shard)) {
-        let before = self.crowd[index as usize].turn_to(lane);
-        act(self);
-        let conn = &mut self.crowd[index as usize];
-        conn.turn_to(before);
-        if before == Lane::Connect && conn.side.as_ref().is_some_and(|side| side.is_useless()) {
-            conn.side = None;
-        }
+            && lane == Lane::Connect
+            && self.crowd[index as usize].first.phase == Phase::Resting
     }
 
     /// Takes over the session's counts and the pause that the server advised.
@@ -74,28 +63,28 @@ impl Shard {
     fn first_line_goes_on(&mut self, index: u32) {
         if self.session_has_ended(index) {
             let conn = &mut self.crowd[index as usize];
-            if conn.line.phase != Phase::Gone {
+            if conn.first.phase != Phase::Gone {
                 conn.dismissed = true;
-                self.lost(index, "dismissed", "the server advised not to come back");
+                self.lost(index, Lane::Connect, "dismissed", "the server advised not to come back");
             }
             return;
         }
         let conn = &mut self.crowd[index as usize];
         let wants = conn.client.wants(Lane::Connect);
-        match conn.line.phase {
+        match conn.first.phase {
             Phase::Open if wants => self.write_session(index),
             Phase::Resting => {
                 let reusable = conn.client.lane_reusable(Lane::Connect) && self.plan.arm.keep_alive;
-                if conn.line.link.is_some() && !reusable {
-                    self.close(index);
+                if conn.first.link.is_some() && !reusable {
+                    self.close(index, Lane::Connect);
                 }
                 let conn = &mut self.crowd[index as usize];
-                match conn.line.link {
+                match conn.first.link {
                     Some(_) if wants => self.ask(index),
                     // If a delay is running, its end asks again.
                     None if wants && conn.next_ns == NEVER => {
                         conn.due_ns = self.now_ns;
-                        self.connect(index);
+                        self.connect(index, Lane::Connect);
                     }
                     _ => {}
                 }
@@ -117,12 +106,12 @@ impl Shard {
         // the replies.
         let held = conn.client.bayeux().is_some_and(|s| s.is_held() && !s.is_prompt());
         let hold_ns = if held { hold_ns(arm, &conn.client) } else { 0 };
-        conn.line.give_up_ns = self.now_ns + hold_ns + arm.handshake_timeout_ns;
+        conn.first.give_up_ns = self.now_ns + hold_ns + arm.handshake_timeout_ns;
         if subscribes {
             self.accounting.record.counts.bayeux.commands += 1;
             self.accounting.subscription_asked(index);
         }
-        self.write_scratch(index);
+        self.write_scratch(index, Lane::Connect);
     }
 
     /// The subscription was accepted, or outlived its connection.
@@ -139,13 +128,13 @@ impl Shard {
         self.crowd[index as usize].client.bayeux().is_some_and(|session| session.has_ended())
     }
 
-    /// An answer over HTTP is complete on the active line.
-    pub(super) fn bayeux_answered(&mut self, index: u32) {
+    /// An answer over HTTP is complete on one of the client's lines.
+    pub(super) fn bayeux_answered(&mut self, index: u32, lane: Lane) {
         let conn = &mut self.crowd[index as usize];
-        let first_line = conn.lane == Lane::Connect;
+        let first_line = lane == Lane::Connect;
         let held = first_line && std::mem::take(&mut conn.held);
         let record = &mut self.accounting.record;
-        let news = u64::from(conn.line.news);
+        let news = u64::from(conn.line(lane).news);
         if self.in_measure && news > 0 {
             record.counts.bayeux.replies += 1;
             record.counts.bayeux.replied_messages += news;
@@ -168,13 +157,14 @@ impl Shard {
         if held && conn.heard_ns > 0 {
             conn.heard_ns = self.now_ns;
         }
-        conn.line.give_up_ns = NEVER;
-        conn.line.phase = Phase::Resting;
-        conn.line.reused = true;
-        conn.line.scanner.reset();
-        conn.line.more_stamps = Vec::new();
-        conn.line.stamps = 0;
-        conn.line.news = 0;
+        let line = conn.line_mut(lane);
+        line.give_up_ns = NEVER;
+        line.phase = Phase::Resting;
+        line.reused = true;
+        line.scanner.reset();
+        line.more_stamps = Vec::new();
+        line.stamps = 0;
+        line.news = 0;
         if let (false, Some(side)) = (first_line, &mut conn.side) {
             // A server need not answer each publication (Bayeux, publish response).
             side.unanswered = 0;
@@ -201,15 +191,15 @@ impl Shard {
 
     /// Publishes through the session of a peer.
     pub(super) fn publishes_in_session(&mut self, index: u32, job: Job) {
-        if !self.crowd[index as usize].subscribed || self.is_full(index) {
+        if !self.crowd[index as usize].subscribed || self.is_full(index, Lane::Connect) {
             job.never_written(&mut self.accounting.record, true);
             return;
         }
         // A read of another client may be in progress, with its answers in `scratch`.
         let pending = std::mem::take(&mut self.scratch);
         if self.transport() == Transport::Bayeux {
-            self.on_lane(index, Lane::Command, |shard| shard.publishes_aside(index, job));
-        } else if self.crowd[index as usize].line.phase == Phase::Open {
+            self.publishes_aside(index, job);
+        } else if self.crowd[index as usize].first.phase == Phase::Open {
             self.publish_now(index, job);
             self.write_session(index);
         } else {
@@ -242,7 +232,7 @@ impl Shard {
     pub(super) fn session_ends(&mut self, index: u32) {
         let conn = &mut self.crowd[index as usize];
         let free = match self.plan.arm.transport {
-            Transport::BayeuxWebSocket => conn.line.phase == Phase::Open,
+            Transport::BayeuxWebSocket => conn.first.phase == Phase::Open,
             _ => conn.side.as_ref().is_some_and(|side| side.line.phase == Phase::Resting),
         };
         let Some(session) = conn.client.bayeux_mut().filter(|_| free) else { return };
@@ -252,7 +242,8 @@ impl Shard {
         if self.transport() == Transport::BayeuxWebSocket {
             self.write_session(index);
         } else {
-            self.on_lane(index, Lane::Command, |shard| shard.write_commands(index));
+            self.write_commands(index);
+            self.drop_useless_side(index);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! that only a bounded part of a message is kept.
 
 use pushmark_model::content::{corrupt, corrupt_so_far};
+use pushmark_proto::client::Lane;
 
 use crate::shard::Shard;
 
@@ -13,30 +14,30 @@ const KEPT_MAX: usize = 16 << 10;
 impl Shard {
     /// Keeps a part of a message.
     #[inline]
-    pub(super) fn keep_content(&mut self, index: u32, bytes: &[u8]) {
+    pub(super) fn keep_content(&mut self, index: u32, lane: Lane, bytes: &[u8]) {
         let Some(size_max) = self.plan.arm.publisher.as_ref().filter(|p| p.check).map(|p| p.size.max())
         else {
             return;
         };
         for bytes in bytes.chunks(KEPT_MAX) {
-            let kept = &mut self.crowd[index as usize].line.checked;
+            let kept = &mut self.crowd[index as usize].line_mut(lane).checked;
             kept.extend_from_slice(bytes);
             if kept.len() > KEPT_MAX + 2 * size_max {
-                self.look_into_content(index, false);
+                self.look_into_content(index, lane, false);
             }
         }
     }
 
     /// Checks the rest of a complete message.
     #[inline]
-    pub(super) fn check_content(&mut self, index: u32) {
-        if !self.crowd[index as usize].line.checked.is_empty() {
-            self.look_into_content(index, true);
+    pub(super) fn check_content(&mut self, index: u32, lane: Lane) {
+        if !self.crowd[index as usize].line(lane).checked.is_empty() {
+            self.look_into_content(index, lane, true);
         }
     }
 
-    fn look_into_content(&mut self, index: u32, whole: bool) {
-        let mut kept = std::mem::take(&mut self.crowd[index as usize].line.checked);
+    fn look_into_content(&mut self, index: u32, lane: Lane, whole: bool) {
+        let mut kept = std::mem::take(&mut self.crowd[index as usize].line_mut(lane).checked);
         let arm = &self.plan.arm;
         let Some(publisher) = &arm.publisher else { return };
         let size =
@@ -51,7 +52,7 @@ impl Shard {
         };
         self.accounting.record.counts.corrupt += corrupt;
         if !whole {
-            self.crowd[index as usize].line.checked = kept;
+            self.crowd[index as usize].line_mut(lane).checked = kept;
         }
     }
 }

@@ -16,12 +16,12 @@ impl Shard {
     /// The client has timed out.
     pub(crate) fn client_timed_out(&mut self, index: u32) {
         let conn = &self.crowd[index as usize];
-        let (kind, what) = match conn.line.phase {
-            Phase::Connecting if self.is_handshaking(index) => {
+        let (kind, what) = match conn.first.phase {
+            Phase::Connecting if self.is_handshaking(index, Lane::Connect) => {
                 ("timeout_tls", "TLS was not agreed on in time")
             }
             Phase::Connecting => ("timeout_connect", "no connection in time"),
-            Phase::Asked if conn.line.answered => {
+            Phase::Asked if conn.first.answered => {
                 ("timeout_answer", "an answer began, and was not whole in time")
             }
             Phase::Asked => ("timeout_handshake", "no answer in time"),
@@ -29,13 +29,13 @@ impl Shard {
                 let ready = trouble::shown(self.config.ready.as_deref().unwrap_or_default());
                 let came = self.came_so_far(index).unwrap_or_else(|| self.came_to_another());
                 let what = format!("\"{ready}\" (ready) did not come in time; received {came}");
-                return self.lost(index, "timeout_ready", &what);
+                return self.lost(index, Lane::Connect, "timeout_ready", &what);
             }
             Phase::Open if !conn.subscribed => ("timeout_idle", "nothing said in time that it is subscribed"),
             _ => ("timeout_idle", "nothing came for too long"),
         };
         let came = self.came_so_far(index).map_or(String::new(), |came| format!("; received {came}"));
-        self.lost(index, kind, &format!("{what}{came}"));
+        self.lost(index, Lane::Connect, kind, &format!("{what}{came}"));
     }
 
     /// Returns what another client received that also waits for its subscription.
@@ -50,31 +50,39 @@ impl Shard {
     fn came_so_far(&self, index: u32) -> Option<String> {
         let noted = self.before_subscribed.as_ref().filter(|(whose, _)| *whose == index);
         let mut came = noted.map_or(Vec::new(), |(_, came)| came.clone());
-        came.extend_from_slice(&self.crowd[index as usize].line.carry);
+        came.extend_from_slice(&self.crowd[index as usize].first.carry);
         (!came.is_empty()).then(|| trouble::shown(&came))
     }
 
-    /// Whether TCP is connected and the active line waits for TLS.
-    pub(super) fn is_handshaking(&self, index: u32) -> bool {
-        self.crowd[index as usize].line.link.as_ref().is_some_and(Link::is_handshaking)
+    /// Whether TCP is connected and the line waits for TLS.
+    pub(super) fn is_handshaking(&self, index: u32, lane: Lane) -> bool {
+        self.crowd[index as usize].line(lane).link.as_ref().is_some_and(Link::is_handshaking)
     }
 
     /// The connection failed or was lost. What that means depends on the client's phase.
-    pub(super) fn lost(&mut self, index: u32, kind: &str, what: &str) {
-        self.ended(index, kind, &trouble::how(kind), what, None);
+    pub(super) fn lost(&mut self, index: u32, lane: Lane, kind: &str, what: &str) {
+        self.ended(index, lane, kind, &trouble::how(kind), what, None);
     }
 
     /// As [`Shard::lost`], with the transport's own words for the end. `came` holds the last bytes read
     /// if they are not a message.
-    pub(super) fn ended(&mut self, index: u32, kind: &str, how: &str, what: &str, came: Option<&[u8]>) {
-        let conn = &mut self.crowd[index as usize];
-        if conn.lane == Lane::Command {
+    pub(super) fn ended(
+        &mut self,
+        index: u32,
+        lane: Lane,
+        kind: &str,
+        how: &str,
+        what: &str,
+        came: Option<&[u8]>,
+    ) {
+        if lane == Lane::Command {
             return self.side_lost(index, kind, what);
         }
-        let (phase, reused, answered) = (conn.line.phase, conn.line.reused, conn.line.answered);
-        let partial = !conn.line.carry.is_empty() || conn.line.stamps > 0;
+        let conn = &self.crowd[index as usize];
+        let (phase, reused, answered) = (conn.first.phase, conn.first.reused, conn.first.answered);
+        let partial = !conn.first.carry.is_empty() || conn.first.stamps > 0;
         self.before_subscribed.take_if(|(whose, _)| *whose == index);
-        self.close(index);
+        self.close(index, Lane::Connect);
         let conn = &mut self.crowd[index as usize];
         let polled = self.plan.arm.transport == Transport::Poll || self.plan.arm.transport.is_held();
         if polled && phase == Phase::Resting && !conn.dismissed {
@@ -85,7 +93,7 @@ impl Shard {
         if polled && in_time && phase == Phase::Asked && reused && answered && !partial {
             // The target ended the kept-alive connection while the request was sent (RFC 9112 9.3.1). It
             // is sent once more, on a new connection.
-            return self.connect(index);
+            return self.connect(index, Lane::Connect);
         }
         if !self.no_longer_stands(index, kind, how) {
             let record = &mut self.accounting.record;
@@ -166,7 +174,7 @@ impl Shard {
             // first bound.
             ms => u64::from(ms) * 1_000_000 + (draw.unit() * base_ns as f64) as u64,
         };
-        conn.line.phase = Phase::Resting;
+        conn.first.phase = Phase::Resting;
         if self.plan.arm.transport != Transport::Poll || self.plan.arm.poll.after_answer {
             conn.next_ns = self.now_ns + pause_ns;
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
@@ -175,7 +183,7 @@ impl Shard {
 
     /// The client does not reconnect.
     fn gone(&mut self, index: u32) {
-        self.crowd[index as usize].line.phase = Phase::Gone;
+        self.crowd[index as usize].first.phase = Phase::Gone;
         // Safety polls go on: they are there for the case that the push connection is gone.
         if self.safety.is_none() {
             self.close_side(index);
@@ -183,9 +191,9 @@ impl Shard {
     }
 
     /// Closes the connection, as a client may at any time. The session goes on.
-    pub(super) fn close(&mut self, index: u32) {
+    pub(super) fn close(&mut self, index: u32, lane: Lane) {
         let conn = &mut self.crowd[index as usize];
-        if let Some(link) = conn.forget_link() {
+        if let Some(link) = conn.forget_link(lane) {
             self.poller.forget(link.fd());
             self.count_segments(&link);
         }
@@ -206,14 +214,14 @@ impl Shard {
         let conn = &mut self.crowd[index as usize];
         self.accounting.record.counts.assumed_silent += u64::from(conn.assumed.is_some());
         self.scratch.clear();
-        if conn.line.phase == Phase::Open {
+        if conn.first.phase == Phase::Open {
             conn.client.write_close(1000, &mut self.scratch);
-            if let Some(link) = &mut conn.line.link {
+            if let Some(link) = &mut conn.first.link {
                 // Best effort: the socket closes next in any case.
                 let _ = link.write(&self.scratch);
             }
         }
-        self.close(index);
+        self.close(index, Lane::Connect);
         self.gone(index);
         self.close_side(index);
     }

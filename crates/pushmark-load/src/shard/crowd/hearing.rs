@@ -4,6 +4,7 @@ use pushmark_model::plan::Cursor;
 use pushmark_model::record::SubscribedBy;
 use pushmark_model::stamp::Stamp;
 use pushmark_model::transport::Transport;
+use pushmark_proto::client::Lane;
 
 use crate::accounting::Receipt;
 use crate::conn::Phase;
@@ -18,11 +19,12 @@ const HOLD_GRAIN_NS: u64 = 2_000_000;
 
 impl Shard {
     #[inline]
-    pub(super) fn data(&mut self, index: u32, bytes: &[u8]) {
+    pub(super) fn data(&mut self, index: u32, lane: Lane, bytes: &[u8]) {
         let told_nothing = self.hold_is_over(index);
-        let encoded = if self.payloads.are_plain() { None } else { self.encoded_stamps(index, bytes) };
+        let encoded = if self.payloads.are_plain() { None } else { self.encoded_stamps(index, lane, bytes) };
         let Shard { crowd, accounting, now_ns, unread_since_ns, plan, in_measure, .. } = self;
         let conn = &mut crowd[index as usize];
+        let line = conn.line_mut(lane);
         // A poll for the latest value shows the same state repeatedly.
         let shows_again = plan.arm.transport == Transport::Poll && !plan.arm.subscribe.resumes;
         let streamed = plan.arm.transport == Transport::Stream;
@@ -31,15 +33,14 @@ impl Shard {
         counts.payload_bytes += told;
         counts.measure_payload_bytes += if *in_measure { told } else { 0 };
         if let Some(own) = &plan.arm.target_stamp {
-            conn.line.own_stamp.get_or_insert_default().look(&own.json, bytes);
+            line.own_stamp.get_or_insert_default().look(&own.json, bytes);
         }
-        let begins = conn.line.length == 0;
-        let (mut stamps, mut news, mut newest_sent_us) =
-            (conn.line.stamps, conn.line.news, conn.line.newest_sent_us);
+        let begins = line.length == 0;
+        let (mut stamps, mut news, mut newest_sent_us) = (line.stamps, line.news, line.newest_sent_us);
         // Repetitions are rare and few. An empty vector does not allocate.
         let mut repeated = Vec::new();
-        let (first_stamp, more_stamps) = (&mut conn.line.first_stamp, &mut conn.line.more_stamps);
-        conn.line.length = conn.line.length.saturating_add(bytes.len() as u32);
+        let (first_stamp, more_stamps) = (&mut line.first_stamp, &mut line.more_stamps);
+        line.length = line.length.saturating_add(bytes.len() as u32);
         let found = |stamp: Stamp| {
             let id = (stamp.channel, stamp.sequence as u32);
             // A stamp that one message repeats is one delivery. In a stream, each stamp is its own
@@ -69,25 +70,25 @@ impl Shard {
             }
         };
         match encoded {
-            None => conn.line.scanner.scan(bytes, found),
+            None => line.scanner.scan(bytes, found),
             Some(encoded) => encoded.into_iter().for_each(found),
         }
-        let first = stamps > 0 && conn.line.stamps == 0 && conn.heard_ns == 0;
-        if first {
+        let first = stamps > 0 && line.stamps == 0;
+        (line.stamps, line.news, line.newest_sent_us) = (stamps, news, newest_sent_us);
+        if first && conn.heard_ns == 0 {
             accounting.record.times.connect_first_message.record_ns(conn.due_ns, *now_ns);
         }
-        (conn.line.stamps, conn.line.news, conn.line.newest_sent_us) = (stamps, news, newest_sent_us);
         if begins && stamps == 0 {
             self.spoken.heard(index, bytes);
         }
         let conn = &mut self.crowd[index as usize];
         if streamed && stamps > 0 {
             conn.heard_ns = *now_ns;
-            conn.line.stamps = 0;
+            conn.line_mut(lane).stamps = 0;
         } else if streamed && !self.payloads.known() {
             // A stream does not mark the end of a message, so bytes that arrive together count as one.
-            self.unstamped(index);
-            self.crowd[index as usize].line.length = 0;
+            self.unstamped(index, lane);
+            self.crowd[index as usize].line_mut(lane).length = 0;
         }
         for stamp in &repeated {
             if !self.poll_was_first(index, stamp) {
@@ -106,11 +107,13 @@ impl Shard {
             && self.now_ns + HOLD_GRAIN_NS >= self.crowd[index as usize].asked_ns + arm.hold_ns
     }
 
-    pub(super) fn message_ended(&mut self, index: u32) {
+    pub(super) fn message_ended(&mut self, index: u32, lane: Lane) {
         let told_nothing = self.hold_is_over(index);
         let conn = &mut self.crowd[index as usize];
+        let (subscribed, heard_ns) = (conn.subscribed, conn.heard_ns);
+        let line = conn.line_mut(lane);
         let record = &mut self.accounting.record;
-        conn.line.scanner.reset();
+        line.scanner.reset();
         if told_nothing {
             return;
         }
@@ -118,12 +121,12 @@ impl Shard {
         record.counts.measure_messages += u64::from(self.in_measure);
         if self.plan.arm.publisher.is_none() {
             // Without stamps, every body counts as new.
-            conn.line.news = conn.line.news.saturating_add(1);
+            line.news = line.news.saturating_add(1);
         }
-        if self.in_measure && conn.heard_ns > 0 && self.plan.arm.publisher.is_none() {
-            record.times.gap.record_ns(conn.heard_ns, self.now_ns);
+        if self.in_measure && heard_ns > 0 && self.plan.arm.publisher.is_none() {
+            record.times.gap.record_ns(heard_ns, self.now_ns);
         }
-        if let (Some(scan), Some(own)) = (&mut conn.line.own_stamp, &self.plan.arm.target_stamp) {
+        if let (Some(scan), Some(own)) = (&mut line.own_stamp, &self.plan.arm.target_stamp) {
             let number = scan.finish().and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
             scan.restart();
             if let (Some(then), true) = (number, self.in_measure) {
@@ -135,19 +138,20 @@ impl Shard {
         if self.plan.arm.transport.is_push() || self.plan.arm.transport.is_bayeux() {
             // The target's greeting: messages before the subscription is established, and the one that
             // establishes it.
-            let greeting = std::mem::take(&mut conn.line.greeting) || !conn.subscribed;
-            if conn.line.stamps == 0 && !greeting && self.plan.arm.publisher.is_some() {
+            let greeting = std::mem::take(&mut line.greeting) || !subscribed;
+            if line.stamps == 0 && !greeting && self.plan.arm.publisher.is_some() {
                 // Its due instant is unknown: the instant of receipt decides its phase.
-                self.unstamped(index);
+                self.unstamped(index, lane);
             }
             let conn = &mut self.crowd[index as usize];
             conn.heard_ns = self.now_ns;
-            conn.line.stamps = 0;
-            conn.line.more_stamps = Vec::new();
-            conn.line.sight = None;
-            conn.line.length = 0;
+            let line = conn.line_mut(lane);
+            line.stamps = 0;
+            line.more_stamps = Vec::new();
+            line.sight = None;
+            line.length = 0;
             if self.plan.arm.transport.is_push() {
-                conn.line.news = 0;
+                line.news = 0;
             }
         }
     }
@@ -155,7 +159,7 @@ impl Shard {
     /// Whether the current answer should hold a stamp of this run and does not. A poll may show a state
     /// from before the first publication.
     fn lacks_a_stamp(&self, index: u32) -> bool {
-        let line = &self.crowd[index as usize].line;
+        let line = &self.crowd[index as usize].first;
         line.stamps == 0
             && self.plan.arm.publisher.is_some()
             && self.payloads.could_be(line.length)
@@ -175,9 +179,9 @@ impl Shard {
     }
 
     /// Handles a complete answer to a poll or long poll.
-    pub(super) fn answered(&mut self, index: u32, status: u16) {
+    pub(super) fn answered(&mut self, index: u32, lane: Lane, status: u16) {
         if self.transport().is_bayeux() {
-            return self.bayeux_answered(index);
+            return self.bayeux_answered(index, lane);
         }
         let long = self.transport() == Transport::LongPoll;
         let cursor = self.plan.arm.subscribe.cursor != Cursor::None;
@@ -187,42 +191,42 @@ impl Shard {
             self.stands(index, SubscribedBy::Head, None);
         }
         // The first answer to a long poll with a cursor is the acknowledgement: it was not held.
-        let acknowledges = first && long && cursor && self.crowd[index as usize].line.stamps == 0;
+        let acknowledges = first && long && cursor && self.crowd[index as usize].first.stamps == 0;
         let unstamped = !acknowledges && self.lacks_a_stamp(index);
         if unstamped {
-            self.unstamped(index);
+            self.unstamped(index, Lane::Connect);
         }
         let conn = &mut self.crowd[index as usize];
         let counts = &mut self.accounting.record.counts;
         if long && !acknowledges {
-            counts.answers_all += u64::from(conn.line.news > 0);
-            counts.timeouts_all += u64::from(conn.line.news == 0);
+            counts.answers_all += u64::from(conn.first.news > 0);
+            counts.timeouts_all += u64::from(conn.first.news == 0);
         }
         if self.in_measure && !acknowledges {
-            if long && conn.line.news > 0 {
+            if long && conn.first.news > 0 {
                 counts.answers += 1;
-                counts.answered_messages += u64::from(conn.line.news);
-            } else if long && (unstamped || conn.line.stamps > 0) {
+                counts.answered_messages += u64::from(conn.first.news);
+            } else if long && (unstamped || conn.first.stamps > 0) {
                 counts.answers_other += 1;
             } else if long {
                 self.hold_ended(index, self.plan.arm.hold_ns);
-            } else if conn.line.news == 0 {
+            } else if conn.first.news == 0 {
                 counts.redundant += 1;
                 counts.not_modified += u64::from(status == 304);
             }
         }
         let conn = &mut self.crowd[index as usize];
         conn.heard_ns = self.now_ns;
-        conn.line.give_up_ns = NEVER;
-        conn.line.phase = Phase::Resting;
-        conn.line.reused = true;
-        conn.line.scanner.reset();
-        conn.line.more_stamps = Vec::new();
-        conn.line.sight = None;
-        conn.line.length = 0;
+        conn.first.give_up_ns = NEVER;
+        conn.first.phase = Phase::Resting;
+        conn.first.reused = true;
+        conn.first.scanner.reset();
+        conn.first.more_stamps = Vec::new();
+        conn.first.sight = None;
+        conn.first.length = 0;
         let reusable = conn.client.reusable() && self.plan.arm.keep_alive;
         if !reusable {
-            self.close(index);
+            self.close(index, Lane::Connect);
         }
         if long {
             self.to_ask.push_back(index);

@@ -56,72 +56,77 @@ impl Shard {
             self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }
         self.safety_begins(index);
-        self.connect(index);
+        self.connect(index, Lane::Connect);
     }
 
-    pub(super) fn connect(&mut self, index: u32) {
+    /// Begins to connect one of the client's lines, which must be there.
+    pub(super) fn connect(&mut self, index: u32, lane: Lane) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
         let counts = &mut self.accounting.record.counts;
         counts.connects += 1;
-        if conn.lane == Lane::Connect && arm.transport.is_held() && conn.ever_subscribed {
+        if lane == Lane::Connect && arm.transport.is_held() && conn.ever_subscribed {
             counts.new_connections += 1;
         }
         let source = match arm.sources.len() {
             0 => None,
             n => Some(arm.sources[conn.number as usize % n]),
         };
-        conn.line.phase = Phase::Connecting;
-        conn.line.give_up_ns = self.now_ns + arm.connect_timeout_ns;
-        let token = conn.token(index);
-        let returning = conn.ever_subscribed || conn.lane == Lane::Command;
+        let token = conn.token(index, lane);
+        let returning = conn.ever_subscribed || lane == Lane::Command;
+        let line = conn.line_mut(lane);
+        line.phase = Phase::Connecting;
+        line.give_up_ns = self.now_ns + arm.connect_timeout_ns;
         let made = self
             .route
             .connect(source, returning)
             .and_then(|link| self.poller.add(link.fd(), token, Interest::Write).map(|()| link));
         match made {
-            Ok(link) => conn.line.link = Some(link),
-            Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
+            Ok(link) => line.link = Some(link),
+            Err(error) => self.lost(index, lane, trouble::kind(&error), &error.to_string()),
         }
     }
 
     /// The poller reports that a client's socket is ready.
-    pub(crate) fn client_ready(&mut self, index: u32, generation: u32, ready: Ready) {
-        let conn = &mut self.crowd[index as usize];
-        if conn.line.generation != generation || conn.line.link.is_none() {
+    pub(crate) fn client_ready(&mut self, index: u32, lane: Lane, generation: u32, ready: Ready) {
+        let conn = &self.crowd[index as usize];
+        if !conn.is_current(lane, generation) || conn.line(lane).link.is_none() {
             return;
         }
-        if conn.line.phase == Phase::Connecting {
-            if self.is_handshaking(index) {
+        if conn.line(lane).phase == Phase::Connecting {
+            if self.is_handshaking(index, lane) {
                 // A handshake takes longer than a read, so publications are checked between two of them.
                 self.reach(Clock::now());
             }
-            return self.connecting(index);
+            return self.connecting(index, lane);
         }
-        let more = ready.readable && self.readable(index, ready.arrival);
-        self.heard_out(index, generation, more, ready);
+        let more = ready.readable && self.readable(index, lane, ready.arrival);
+        self.heard_out(index, lane, generation, more, ready);
     }
 
     /// Handles the rest of a readiness report after the socket was read.
-    pub(super) fn heard_out(&mut self, index: u32, generation: u32, more: bool, ready: Ready) {
-        if self.crowd[index as usize].line.generation != generation {
+    pub(super) fn heard_out(&mut self, index: u32, lane: Lane, generation: u32, more: bool, ready: Ready) {
+        if !self.crowd[index as usize].is_current(lane, generation) {
             return;
         }
         if more || ready.hangup {
             // The poller does not report again what is still unread (for example an end behind the last
             // bytes). The next turn reads it, so one busy connection does not delay the others.
-            self.watch_anew(index);
+            self.watch_anew(index, lane);
         }
-        if ready.writable && !self.crowd[index as usize].line.out.is_empty() {
-            self.flush(index);
+        if ready.writable && !self.crowd[index as usize].line(lane).out.is_empty() {
+            self.flush(index, lane);
         }
     }
 
     /// TCP is connected, or the TLS handshake has progressed.
-    fn connecting(&mut self, index: u32) {
+    fn connecting(&mut self, index: u32, lane: Lane) {
         let conn = &mut self.crowd[index as usize];
-        let (token, stamped, arrivals) = (conn.token(index), conn.is_stamped(), conn.arrivals());
-        let link = conn.line.link.as_mut().expect("connecting");
+        let (token, stamped, arrivals) =
+            (conn.token(index, lane), conn.is_stamped(lane), conn.arrivals(lane));
+        let (first, due_ns) = (lane == Lane::Connect && !conn.ever_subscribed, conn.due_ns);
+        let line = conn.line_mut(lane);
+        let link = line.link.as_mut().expect("connecting");
         let tcp_is_new = !link.is_handshaking();
         let readied = link.finish_connect().and_then(|connect| {
             if let Connect::Handshake(interest) = connect {
@@ -134,27 +139,26 @@ impl Shard {
             self.poller.modify(link.fd(), token, arrivals)?;
             Ok(true)
         });
-        let first = conn.lane == Lane::Connect && !conn.ever_subscribed;
         let (times, counts) = (&mut self.accounting.record.times, &mut self.accounting.record.counts);
         if first && tcp_is_new && (readied.is_ok() || link.is_handshaking()) {
-            times.connect_tcp.record_ns(conn.due_ns, self.now_ns);
+            times.connect_tcp.record_ns(due_ns, self.now_ns);
         }
         match readied {
             Ok(true) => {}
             Ok(false) => return,
-            Err(error) => return self.lost(index, trouble::kind(&error), &error.to_string()),
+            Err(error) => return self.lost(index, lane, trouble::kind(&error), &error.to_string()),
         }
         secure::count(link, counts);
         if first && link.is_resumed().is_some() {
-            times.connect_tls.record_ns(conn.due_ns, Clock::now());
+            times.connect_tls.record_ns(due_ns, Clock::now());
         }
-        let (early, generation) = (link.has_early(), conn.line.generation);
-        match conn.lane {
+        let (early, generation) = (link.has_early(), line.generation);
+        match lane {
             Lane::Command => self.side_connected(index),
             Lane::Connect => self.ask(index),
         }
-        if early && self.crowd[index as usize].line.generation == generation {
-            self.readable(index, None);
+        if early && self.crowd[index as usize].is_current(lane, generation) {
+            self.readable(index, lane, None);
         }
     }
 }

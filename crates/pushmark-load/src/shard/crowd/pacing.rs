@@ -5,6 +5,7 @@ use pushmark_model::plan::Cursor;
 use pushmark_model::record::SubscribedBy;
 use pushmark_model::transport::Transport;
 use pushmark_net::{Clock, Nanos};
+use pushmark_proto::client::Lane;
 
 use crate::conn::Phase;
 use crate::never::NEVER;
@@ -20,31 +21,31 @@ impl Shard {
         let (owner, generation, index) = token::unpack(token);
         let conn = &mut self.crowd[index as usize];
         match owner {
-            Owner::Next if conn.next_ns <= self.now_ns && conn.line.phase != Phase::Gone => {
+            Owner::Next if conn.next_ns <= self.now_ns && conn.first.phase != Phase::Gone => {
                 self.next_due(index)
             }
             Owner::Safety => self.safety_due(index),
-            Owner::Settle if conn.line.generation == generation && !conn.subscribed => {
+            Owner::Settle if conn.first.generation == generation && !conn.subscribed => {
                 // If the target sends heads at once and has not answered this request, the client is not
                 // subscribed. A first long poll is held like any other only if it asks for no cursor.
                 let holds = self.plan.arm.transport == Transport::LongPoll
                     && self.plan.arm.subscribe.cursor == Cursor::None;
-                if conn.line.phase == Phase::Asked && (holds || !self.heads_seen) {
+                if conn.first.phase == Phase::Asked && (holds || !self.heads_seen) {
                     if self.plan.arm.transport != Transport::LongPoll {
                         let until_ns = self.silent_until_ns(index);
-                        self.crowd[index as usize].line.give_up_ns = until_ns;
+                        self.crowd[index as usize].first.give_up_ns = until_ns;
                     }
                     self.stands(index, SubscribedBy::Settle, None);
                 }
             }
-            Owner::Every(n) if conn.line.generation == generation && conn.line.phase == Phase::Open => {
+            Owner::Every(n) if conn.first.generation == generation && conn.first.phase == Phase::Open => {
                 let Some(every) = self.plan.arm.subscribe.every.get(usize::from(n)) else { return };
                 self.wheel.insert(self.now_ns + every.after_ns, token);
                 self.scratch.clear();
                 self.say(index, |subscribe| &subscribe.every[usize::from(n)].send);
                 // A target that reads nothing does not miss it.
-                if !self.is_full(index) {
-                    self.write_scratch(index);
+                if !self.is_full(index, Lane::Connect) {
+                    self.write_scratch(index, Lane::Connect);
                 }
             }
             _ => {}
@@ -66,21 +67,21 @@ impl Shard {
     pub(super) fn next_due(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
         let conn = &mut self.crowd[index as usize];
-        if self.plan.arm.transport != Transport::Poll || conn.line.phase == Phase::Waiting {
+        if self.plan.arm.transport != Transport::Poll || conn.first.phase == Phase::Waiting {
             conn.due_ns = conn.next_ns;
             conn.next_ns = NEVER;
             if let Some(session) = conn.client.bayeux_mut() {
                 session.pause_over();
                 return self.session_goes_on(index);
             }
-            if conn.line.link.is_none() {
-                self.connect(index);
+            if conn.first.link.is_none() {
+                self.connect(index, Lane::Connect);
             }
             return;
         }
         let due_ns = conn.next_ns;
         if !poll.after_answer {
-            let number = u64::from(conn.number) << 32 | u64::from(conn.line.generation);
+            let number = u64::from(conn.number) << 32 | u64::from(conn.first.generation);
             let mut jitter = Draw::new(self.plan.arm.seed ^ due_ns, Purpose::Jitter, number);
             let gap = match poll.jitter {
                 0.0 => conn.refresh.interval_ns,
@@ -94,9 +95,9 @@ impl Shard {
             conn.next_ns = NEVER;
         }
         conn.due_ns = due_ns;
-        match conn.line.phase {
-            Phase::Resting if conn.line.link.is_some() => self.ask_again(index),
-            Phase::Resting => self.connect(index),
+        match conn.first.phase {
+            Phase::Resting if conn.first.link.is_some() => self.ask_again(index),
+            Phase::Resting => self.connect(index, Lane::Connect),
             _ => {
                 self.accounting.record.counts.overruns += u64::from(self.in_measure);
             }
@@ -112,7 +113,7 @@ impl Shard {
     pub(crate) fn ask_waiting(&mut self) {
         for _ in 0..ASKS_MAX {
             let Some(index) = self.to_ask.pop_front() else { return };
-            if self.crowd[index as usize].line.phase == Phase::Resting {
+            if self.crowd[index as usize].first.phase == Phase::Resting {
                 self.reach(Clock::now());
                 match self.transport().is_bayeux() {
                     true => self.session_goes_on(index),
@@ -123,13 +124,13 @@ impl Shard {
     }
 
     pub(super) fn ask_again(&mut self, index: u32) {
-        if self.crowd[index as usize].line.link.is_some() {
+        if self.crowd[index as usize].first.link.is_some() {
             // An HTTP connection has no pending bytes of pongs or the like.
             self.ask(index);
             self.scratch.clear();
         } else {
             self.crowd[index as usize].due_ns = self.now_ns;
-            self.connect(index);
+            self.connect(index, Lane::Connect);
         }
     }
 

@@ -10,6 +10,7 @@ use pushmark_model::plan::{ArmPlan, Size};
 use pushmark_model::record::{Came, SHOWN_MAX};
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 use pushmark_model::transport::Transport;
+use pushmark_proto::client::Lane;
 
 use crate::payload_state::{PayloadState, Search};
 use crate::shard::Shard;
@@ -63,10 +64,10 @@ impl Shard {
     /// Returns the stamps in a part of a message if the plain search does not find them; `None` if it
     /// does, as far as is known.
     #[cold]
-    pub(super) fn encoded_stamps(&mut self, index: u32, bytes: &[u8]) -> Option<Vec<Stamp>> {
+    pub(super) fn encoded_stamps(&mut self, index: u32, lane: Lane, bytes: &[u8]) -> Option<Vec<Stamp>> {
         let Shard { crowd, payloads, accounting, plan, .. } = self;
         let nonce = plan.arm.nonce;
-        let line = &mut crowd[index as usize].line;
+        let line = crowd[index as usize].line_mut(lane);
         let mut sight = line.sight.take().unwrap_or_else(|| Box::new(PayloadState::new(payloads.decode)));
         if !payloads.known {
             let room = SHOWN_MAX - sight.begin.len();
@@ -102,22 +103,19 @@ impl Shard {
     }
 
     /// The message was a heartbeat that is answered: it does not count as a message.
-    pub(super) fn no_message(&mut self, index: u32) {
-        let line = &mut self.crowd[index as usize].line;
+    pub(super) fn no_message(&mut self, index: u32, lane: Lane) {
+        let line = self.crowd[index as usize].line_mut(lane);
         (line.length, line.sight) = (0, None);
     }
 
     /// A complete message has no stamp. Its beginning is kept until a stamp is found in some message.
-    pub(super) fn unstamped(&mut self, index: u32) {
-        let could_be_ours = {
-            let length = self.crowd[index as usize].line.length;
-            self.payloads.could_be(length)
-        };
+    pub(super) fn unstamped(&mut self, index: u32, lane: Lane) {
+        let line = self.crowd[index as usize].line_mut(lane);
+        let length = line.length;
+        let could_be_ours = self.payloads.could_be(length);
         let counts = &mut self.accounting.record.counts;
         counts.unstamped_all += u64::from(could_be_ours);
         counts.unstamped += u64::from(could_be_ours && self.in_measure);
-        let line = &mut self.crowd[index as usize].line;
-        let length = line.length;
         if let Some(sight) = line.sight.take().filter(|_| !self.payloads.known) {
             let came = Came { begin: sight.begin, length, could_be_ours };
             self.accounting.record.words.came(came);

@@ -1,6 +1,7 @@
 //! Peers: the members of a channel publish on it, in turn.
 
 use pushmark_model::plan::{Mode, ShardPlan};
+use pushmark_proto::client::Lane;
 
 use crate::job::Job;
 use crate::shard::Shard;
@@ -38,9 +39,9 @@ impl Shard {
         if self.transport().is_bayeux() {
             return self.publishes_in_session(index, job);
         }
-        let full = self.is_full(index);
+        let full = self.is_full(index, Lane::Connect);
         let conn = &mut self.crowd[index as usize];
-        if !conn.subscribed || conn.line.link.is_none() || full {
+        if !conn.subscribed || conn.first.link.is_none() || full {
             job.never_written(&mut self.accounting.record, true);
             return;
         }
@@ -53,7 +54,7 @@ impl Shard {
         // A read of another client may be in progress, with its answers in `scratch`.
         let pending = std::mem::take(&mut self.scratch);
         conn.client.write_text(&text, &mut self.scratch);
-        self.write_scratch(index);
+        self.write_scratch(index, Lane::Connect);
         self.scratch = pending;
     }
 }

@@ -23,6 +23,7 @@ pub(crate) const TOGETHER_MAX: usize = 16;
 #[derive(Debug)]
 pub(crate) struct ReadResult {
     index: u32,
+    lane: Lane,
     generation: u32,
     at_ns: Nanos,
     /// Positions in the buffer: where the kept bytes start, where the bytes read start, and where they
@@ -65,7 +66,7 @@ impl Shard {
             any = true;
             batch.next();
             self.expect(batch.peek());
-            if let Some(one) = self.read(index, ready.arrival, &mut buffer, used) {
+            if let Some(one) = self.read(index, Lane::Connect, ready.arrival, &mut buffer, used) {
                 self.reach(one.at_ns);
                 used = one.end;
                 heard.push((one, ready));
@@ -74,7 +75,7 @@ impl Shard {
         for (one, ready) in heard.drain(..) {
             let (index, generation) = (one.index, one.generation);
             let more = self.look_into(one, &mut buffer);
-            self.heard_out(index, generation, more, ready);
+            self.heard_out(index, Lane::Connect, generation, more, ready);
         }
         (self.buffer, self.heard) = (buffer, heard);
         any
@@ -84,7 +85,7 @@ impl Shard {
     /// kept.
     fn hears(&self, ready: &Ready, room: usize) -> Option<u32> {
         let (Owner::Client, generation, index) = token::unpack(ready.token) else { return None };
-        let line = &self.crowd.get(index as usize)?.line;
+        let line = &self.crowd.get(index as usize)?.first;
         let hears = ready.readable
             && line.generation == generation
             && !line.unparsed
@@ -95,9 +96,9 @@ impl Shard {
     }
 
     /// Reads once, sends the publications due by then, and parses. Returns whether more may be unread.
-    pub(super) fn readable(&mut self, index: u32, arrival: Option<Arrival>) -> bool {
+    pub(super) fn readable(&mut self, index: u32, lane: Lane, arrival: Option<Arrival>) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let more = match self.read(index, arrival, &mut buffer, 0) {
+        let more = match self.read(index, lane, arrival, &mut buffer, 0) {
             Some(one) => {
                 self.reach(one.at_ns);
                 self.look_into(one, &mut buffer)
@@ -113,21 +114,24 @@ impl Shard {
     fn read(
         &mut self,
         index: u32,
+        lane: Lane,
         arrival: Option<Arrival>,
         buffer: &mut [u8],
         start: usize,
     ) -> Option<ReadResult> {
         let conn = &mut self.crowd[index as usize];
-        let (stamped, generation) = (conn.is_stamped(), conn.line.generation);
-        let link = conn.line.link.as_mut()?;
+        let stamped = conn.is_stamped(lane);
+        let line = conn.line_mut(lane);
+        let generation = line.generation;
+        let link = line.link.as_mut()?;
         if arrival.is_none() && self.poller.reads(link.fd()) {
             // The ring also reports what epoll reports here, after the bytes that arrived before.
             return None;
         }
-        let from = start + conn.line.carry.len();
+        let from = start + line.carry.len();
         if from > start {
-            buffer[start..from].copy_from_slice(&conn.line.carry);
-            conn.line.carry = Vec::new();
+            buffer[start..from].copy_from_slice(&line.carry);
+            line.carry = Vec::new();
         }
         let room = &mut buffer[from..];
         let (read, stamp_ns) = match arrival {
@@ -143,70 +147,74 @@ impl Shard {
         let n = match read {
             Ok(Read::Bytes(n)) => n,
             Ok(Read::WouldBlock) => {
-                conn.line.carry = buffer[start..from].to_vec();
+                line.carry = buffer[start..from].to_vec();
                 return None;
             }
             Ok(Read::End) | Err(_) => 0,
         };
         // A read that did not fill its room took everything there was.
         let filled = room.len() - n < link.room_min();
-        conn.line.unparsed = true;
+        line.unparsed = true;
         let ended = read.map(|read| read == Read::End);
-        Some(ReadResult { index, generation, at_ns, start, from, end: from + n, filled, stamp_ns, ended })
+        let end = from + n;
+        Some(ReadResult { index, lane, generation, at_ns, start, from, end, filled, stamp_ns, ended })
     }
 
     /// Parses a read into events. Returns whether more may be unread in the kernel.
     fn look_into(&mut self, one: ReadResult, buffer: &mut [u8]) -> bool {
-        let ReadResult { index, generation, at_ns, start, from, end, filled, stamp_ns, ended } = one;
-        if self.crowd[index as usize].line.generation != generation {
+        let ReadResult { index, lane, generation, at_ns, start, from, end, filled, stamp_ns, ended } = one;
+        let conn = &mut self.crowd[index as usize];
+        if !conn.is_current(lane, generation) {
             // This client published as a peer after the read, and its connection broke.
             return false;
         }
-        self.crowd[index as usize].line.unparsed = false;
+        conn.line_mut(lane).unparsed = false;
         self.now_ns = at_ns;
         match ended {
             Ok(false) => {
-                self.bytes_came(index, end - from);
+                self.bytes_came(index, lane, end - from);
                 let received_before = self.accounting.record.counts.received;
                 self.accounting.newest_due_ns = None;
-                self.handle_input(index, &mut buffer[start..end]);
+                self.handle_input(index, lane, &mut buffer[start..end]);
                 if let Some(stamp_ns) = stamp_ns {
                     self.kernel_stamped(index, stamp_ns, received_before);
                 }
                 return filled;
             }
-            Ok(true) => self.handle_eof(index, &mut buffer[start..end]),
-            Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
+            Ok(true) => self.handle_eof(index, lane, &mut buffer[start..end]),
+            Err(error) => self.lost(index, lane, trouble::kind(&error), &error.to_string()),
         }
         false
     }
 
-    pub(super) fn bytes_came(&mut self, index: u32, n: usize) {
+    fn bytes_came(&mut self, index: u32, lane: Lane, n: usize) {
         let conn = &mut self.crowd[index as usize];
+        let (subscribed, ever_subscribed, due_ns) = (conn.subscribed, conn.ever_subscribed, conn.due_ns);
+        let line = conn.line_mut(lane);
         let record = &mut self.accounting.record;
         record.counts.bytes_in += n as u64;
         if self.in_measure {
             record.counts.measure_bytes_in += n as u64;
         }
-        if !conn.line.answered {
-            conn.line.answered = true;
+        if !line.answered {
+            line.answered = true;
             // Connected means the first byte of an answer: the kernel accepts before the server does.
-            if !conn.ever_subscribed && conn.lane == Lane::Connect {
-                record.times.connect.record_ns(conn.due_ns, self.now_ns);
+            if !ever_subscribed && lane == Lane::Connect {
+                record.times.connect.record_ns(due_ns, self.now_ns);
             }
         }
         if let Some(idle_ns) = self.plan.arm.idle_timeout_ns
-            && conn.line.phase == Phase::Open
-            && conn.subscribed
+            && line.phase == Phase::Open
+            && subscribed
         {
-            conn.line.give_up_ns = self.now_ns + idle_ns;
+            line.give_up_ns = self.now_ns + idle_ns;
         }
     }
 
     /// The kernel's stamp is that of the newest segment, so it applies only to the last message of a
-    /// read.
-    pub(super) fn kernel_stamped(&mut self, index: u32, stamp_ns: u64, received_before: u64) {
-        let whole = self.crowd[index as usize].line.carry.is_empty();
+    /// read. Only first lines have such stamps.
+    fn kernel_stamped(&mut self, index: u32, stamp_ns: u64, received_before: u64) {
+        let whole = self.crowd[index as usize].first.carry.is_empty();
         let record = &mut self.accounting.record;
         let came = record.counts.received - received_before;
         if came == 0 {
@@ -226,26 +234,26 @@ impl Shard {
         }
     }
 
-    pub(super) fn handle_input(&mut self, index: u32, mut input: &mut [u8]) {
+    fn handle_input(&mut self, index: u32, lane: Lane, mut input: &mut [u8]) {
         self.scratch.clear();
         let len = input.len();
         // A refusal is reported with its head, which is no longer in `input` by then.
         let conn = &self.crowd[index as usize];
         let came: Option<Box<[u8]>> =
             (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
+        let generation = conn.line(lane).generation;
         loop {
             let conn = &mut self.crowd[index as usize];
-            let config = match (&self.safety, conn.lane) {
+            let config = match (&self.safety, lane) {
                 (Some(safety), Lane::Command) => &safety.config,
                 _ => &self.config,
             };
-            let lane = conn.client_lane();
-            match conn.client.handle_lane(config, lane, &mut input, &mut self.scratch) {
+            let (client, seen) = conn.client_on(lane);
+            match client.handle_lane(config, seen, &mut input, &mut self.scratch) {
                 Ok(None) => break,
                 Ok(Some(event)) => {
-                    let generation = conn.line.generation;
-                    self.event(index, event);
-                    if self.crowd[index as usize].line.generation != generation {
+                    self.event(index, lane, event);
+                    if !self.crowd[index as usize].is_current(lane, generation) {
                         return;
                     }
                 }
@@ -253,25 +261,25 @@ impl Shard {
                     let what =
                         format!("{failure}; received {}", trouble::shown(came.as_deref().unwrap_or(input)));
                     let how = trouble::how_of(&failure);
-                    return self.ended(index, failure.kind(), &how, &what, came.as_deref());
+                    return self.ended(index, lane, failure.kind(), &how, &what, came.as_deref());
                 }
             }
         }
         let carried = input.len();
         if carried > 0 {
             if carried > KEPT_MAX {
-                return self.lost(index, "head_too_large", "an incomplete unit is too long");
+                return self.lost(index, lane, "head_too_large", "an incomplete unit is too long");
             }
-            self.crowd[index as usize].line.carry = input.to_vec();
+            self.crowd[index as usize].line_mut(lane).carry = input.to_vec();
         }
         if let Some(came) = came {
             // The carried bytes are part of the next input.
             self.note_before_subscribed(index, &came[..came.len().min(len - carried)]);
         }
         if !self.scratch.is_empty() {
-            self.write_scratch(index);
+            self.write_scratch(index, lane);
         }
-        match self.rests_in_session(index) {
+        match self.rests_in_session(index, lane) {
             true => self.to_ask.push_back(index),
             false => self.session_goes_on(index),
         }
@@ -290,47 +298,47 @@ impl Shard {
         }
     }
 
-    pub(super) fn handle_eof(&mut self, index: u32, rest: &mut [u8]) {
-        let generation = self.crowd[index as usize].line.generation;
-        self.handle_input(index, rest);
+    fn handle_eof(&mut self, index: u32, lane: Lane, rest: &mut [u8]) {
+        let generation = self.crowd[index as usize].line(lane).generation;
+        self.handle_input(index, lane, rest);
         loop {
             let conn = &mut self.crowd[index as usize];
-            if conn.line.generation != generation {
+            if !conn.is_current(lane, generation) {
                 return;
             }
-            let config = match (&self.safety, conn.lane) {
+            let config = match (&self.safety, lane) {
                 (Some(safety), Lane::Command) => &safety.config,
                 _ => &self.config,
             };
-            let lane = conn.client_lane();
-            match conn.client.handle_lane_eof(config, lane) {
-                Ok(Some(event)) => self.event(index, event),
-                Ok(None) => return self.lost(index, "closed", "the target closed the connection"),
+            let (client, seen) = conn.client_on(lane);
+            match client.handle_lane_eof(config, seen) {
+                Ok(Some(event)) => self.event(index, lane, event),
+                Ok(None) => return self.lost(index, lane, "closed", "the target closed the connection"),
                 Err(failure) => {
                     let how = trouble::how_of(&failure);
-                    return self.ended(index, failure.kind(), &how, &failure.to_string(), None);
+                    return self.ended(index, lane, failure.kind(), &how, &failure.to_string(), None);
                 }
             }
         }
     }
 
-    pub(super) fn event(&mut self, index: u32, event: Event<'_>) {
-        if self.safety.is_some() && self.crowd[index as usize].lane == Lane::Command {
+    fn event(&mut self, index: u32, lane: Lane, event: Event<'_>) {
+        if lane == Lane::Command && self.safety.is_some() {
             return self.safety_event(index, event);
         }
         match event {
             Event::Data(bytes) => {
-                self.keep_content(index, bytes);
-                self.data(index, bytes);
+                self.keep_content(index, lane, bytes);
+                self.data(index, lane, bytes);
             }
             Event::MessageEnd => {
-                self.check_content(index);
-                self.message_ended(index);
+                self.check_content(index, lane);
+                self.message_ended(index, lane);
             }
             Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
             Event::Ready if self.transport().is_bayeux() => self.session_stands(index),
             Event::Ready => {
-                self.crowd[index as usize].line.greeting = true;
+                self.crowd[index as usize].first.greeting = true;
                 self.stands(index, SubscribedBy::Ready, None);
             }
             Event::Published { accepted, .. } => self.published(index, accepted),
@@ -338,9 +346,9 @@ impl Shard {
                 self.no_longer_stands(index, "forgotten", "session forgotten");
                 self.trouble("forgotten", "the server knows the session no more");
             }
-            Event::Answered { status, .. } => self.answered(index, status),
+            Event::Answered { status, .. } => self.answered(index, lane, status),
             Event::Asked(n) => {
-                self.no_message(index);
+                self.no_message(index, lane);
                 self.say(index, |subscribe| &subscribe.answer[usize::from(n)].send);
             }
             Event::Retry(ms) => self.crowd[index as usize].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
@@ -350,9 +358,9 @@ impl Shard {
                 // the target ends in order was still lost.
                 let how = self.ended_in_order(code, reason);
                 let what = format!("the target ended the subscription: {how}");
-                self.ended(index, "closed", &how, &what, None);
+                self.ended(index, lane, "closed", &how, &what, None);
             }
-            Event::Heartbeat => self.no_message(index),
+            Event::Heartbeat => self.no_message(index, lane),
             Event::Comment | Event::Pong => {}
         }
     }

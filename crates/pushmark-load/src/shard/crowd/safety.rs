@@ -10,7 +10,7 @@ use pushmark_net::Clock;
 use pushmark_proto::client::{Config, Event, Lane};
 
 use crate::accounting::Receipt;
-use crate::conn::Phase;
+use crate::conn::{Phase, Side};
 use crate::never::NEVER;
 use crate::requests::{self, Requests};
 use crate::shard::Shard;
@@ -59,31 +59,31 @@ impl Shard {
             return;
         }
         self.wheel.insert(self.now_ns + safety.interval_ns, token::pack(Owner::Safety, 0, index));
-        self.on_lane(index, Lane::Command, |shard| {
-            let line = &shard.crowd[index as usize].line;
-            match line.phase {
-                Phase::Connecting | Phase::Asked => {
-                    shard.accounting.record.counts.overruns += u64::from(shard.in_measure);
-                }
-                _ if line.link.is_some() => shard.safety_asks(index),
-                _ => shard.connect(index),
+        let line = self.crowd[index as usize].line(Lane::Command);
+        match line.phase {
+            Phase::Connecting | Phase::Asked => {
+                self.accounting.record.counts.overruns += u64::from(self.in_measure);
             }
-        });
+            _ if line.link.is_some() => self.safety_asks(index),
+            _ => self.connect(index, Lane::Command),
+        }
     }
 
-    /// Polls over the second line, which is connected and is the active one.
+    /// Polls over the second line, which is connected.
     pub(super) fn safety_asks(&mut self, index: u32) {
         let Some(safety) = &mut self.safety else { return };
         let conn = &mut self.crowd[index as usize];
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
         self.scratch.clear();
-        let who = (conn.number, Lane::Connect);
+        let number = conn.number;
+        let (client, seen) = conn.client_on(Lane::Command);
         let Safety { arm, config, requests, .. } = safety;
-        requests.subscribe(arm, config, &mut conn.client, who, &channels, &mut self.scratch);
-        conn.line.phase = Phase::Asked;
-        conn.line.give_up_ns = Clock::now() + arm.handshake_timeout_ns;
+        requests.subscribe(arm, config, client, (number, seen), &channels, &mut self.scratch);
+        let line = conn.line_mut(Lane::Command);
+        line.phase = Phase::Asked;
+        line.give_up_ns = Clock::now() + arm.handshake_timeout_ns;
         self.accounting.record.counts.safety.polls += u64::from(self.in_measure);
-        self.write_scratch(index);
+        self.write_scratch(index, Lane::Command);
     }
 
     /// Handles an event of an answer on the second line.
@@ -91,17 +91,19 @@ impl Shard {
         match event {
             Event::Data(bytes) => self.safety_data(index, bytes),
             Event::MessageEnd => {
-                let line = &mut self.crowd[index as usize].line;
+                let line = self.crowd[index as usize].line_mut(Lane::Command);
                 line.scanner.reset();
                 line.sight = None;
             }
             Event::Answered { .. } => {
                 let conn = &mut self.crowd[index as usize];
-                conn.line.phase = Phase::Resting;
-                conn.line.give_up_ns = NEVER;
-                conn.line.reused = true;
-                if !(conn.client.reusable() && self.plan.arm.keep_alive) {
-                    self.close(index);
+                let line = conn.line_mut(Lane::Command);
+                line.phase = Phase::Resting;
+                line.give_up_ns = NEVER;
+                line.reused = true;
+                let (client, _) = conn.client_on(Lane::Command);
+                if !(client.reusable() && self.plan.arm.keep_alive) {
+                    self.close(index, Lane::Command);
                 }
             }
             _ => {}
@@ -109,27 +111,28 @@ impl Shard {
     }
 
     fn safety_data(&mut self, index: u32, bytes: &[u8]) {
-        let encoded = if self.payloads.are_plain() { None } else { self.encoded_stamps(index, bytes) };
+        let encoded =
+            if self.payloads.are_plain() { None } else { self.encoded_stamps(index, Lane::Command, bytes) };
         let Shard { crowd, accounting, now_ns, unread_since_ns, in_measure, .. } = self;
         let counts = &mut accounting.record.counts;
         counts.payload_bytes += bytes.len() as u64;
         counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
-        let conn = &mut crowd[index as usize];
-        let Some(side) = &mut conn.side else { return };
+        let Some(side) = &mut crowd[index as usize].side else { return };
+        let Side { line, found: shown, .. } = &mut **side;
         let found = |stamp: Stamp| {
             let measured = accounting.in_measure(stamp.due_us * 1_000);
             match accounting.received(index, &stamp, *now_ns, *unread_since_ns) {
                 Receipt::New => {
                     accounting.record.counts.safety.found += u64::from(measured);
-                    side.found.truncate(FOUND_MAX - 1);
-                    side.found.insert(0, (stamp.channel, stamp.sequence as u32));
+                    shown.truncate(FOUND_MAX - 1);
+                    shown.insert(0, (stamp.channel, stamp.sequence as u32));
                 }
                 Receipt::Again => accounting.again(&stamp, *now_ns),
                 Receipt::Beyond | Receipt::Foreign => {}
             }
         };
         match encoded {
-            None => conn.line.scanner.scan(bytes, found),
+            None => line.scanner.scan(bytes, found),
             Some(encoded) => encoded.into_iter().for_each(found),
         }
     }
@@ -149,12 +152,11 @@ impl Shard {
 
     /// The second line failed or was lost: the next poll opens another.
     pub(super) fn safety_lost(&mut self, index: u32, kind: &str, what: &str) {
-        let line = &self.crowd[index as usize].line;
-        if line.phase != Phase::Resting {
+        if self.crowd[index as usize].line(Lane::Command).phase != Phase::Resting {
             self.accounting.record.counts.safety.failed += u64::from(self.in_measure);
             self.trouble(kind, &format!("a safety poll: {what}"));
         }
-        self.crowd[index as usize].line.phase = Phase::Waiting;
-        self.close(index);
+        self.crowd[index as usize].line_mut(Lane::Command).phase = Phase::Waiting;
+        self.close(index, Lane::Command);
     }
 }

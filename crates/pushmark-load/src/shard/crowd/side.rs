@@ -45,7 +45,7 @@ impl Seconds {
 
 impl Side {
     /// Neither open nor needed.
-    pub(super) fn is_useless(&self) -> bool {
+    fn is_useless(&self) -> bool {
         self.line.link.is_none() && self.jobs.is_empty() && !self.queued && !self.polls()
     }
 }
@@ -53,14 +53,22 @@ impl Side {
 impl Shard {
     /// The poller reports that a client's second socket is ready.
     pub(crate) fn side_ready(&mut self, index: u32, generation: u32, ready: Ready) {
-        if self.crowd[index as usize].side.is_some() {
-            self.on_lane(index, Lane::Command, |shard| shard.client_ready(index, generation, ready));
+        self.client_ready(index, Lane::Command, generation, ready);
+        self.drop_useless_side(index);
+    }
+
+    /// Drops a second line that is neither open nor needed. It is called where nothing works on that line,
+    /// or where what does so asks next whether its connection is still current.
+    pub(super) fn drop_useless_side(&mut self, index: u32) {
+        let conn = &mut self.crowd[index as usize];
+        if conn.side.as_ref().is_some_and(|side| side.is_useless()) {
+            conn.side = None;
         }
     }
 
     /// The second connection is established.
     pub(super) fn side_connected(&mut self, index: u32) {
-        let line = &mut self.crowd[index as usize].line;
+        let line = self.crowd[index as usize].line_mut(Lane::Command);
         line.phase = Phase::Resting;
         line.give_up_ns = NEVER;
         match self.safety {
@@ -69,9 +77,9 @@ impl Shard {
         }
     }
 
-    /// A publication of this client is due. Its second line is the active one.
+    /// A publication of this client is due. It goes over the second line, which is made if need be.
     pub(super) fn publishes_aside(&mut self, index: u32, job: Job) {
-        let side = self.crowd[index as usize].side.as_mut().expect("turned to");
+        let side = self.crowd[index as usize].side_or_new();
         if side.jobs.len() >= JOBS_MAX {
             let record = &mut self.accounting.record;
             record.counts.pool_exhausted += u64::from(job.measured);
@@ -80,27 +88,29 @@ impl Shard {
         }
         side.jobs.push(job);
         self.second_line_goes_on(index);
+        self.drop_useless_side(index);
     }
 
     /// Writes what waits, opens a connection for it, or rests.
     pub(super) fn second_line_goes_on(&mut self, index: u32) {
-        let conn = &mut self.crowd[index as usize];
-        if matches!(conn.line.phase, Phase::Connecting | Phase::Asked) {
+        let conn = &self.crowd[index as usize];
+        let line = conn.line(Lane::Command);
+        if matches!(line.phase, Phase::Connecting | Phase::Asked) {
             return;
         }
         // A connection that has carried nothing yet is as good as a reusable one.
         let reusable = conn.client.lane_reusable(Lane::Command) && self.plan.arm.keep_alive;
-        if conn.line.link.is_some() && conn.line.reused && !reusable {
+        if line.link.is_some() && line.reused && !reusable {
             self.close_second(index);
         }
         let conn = &mut self.crowd[index as usize];
-        let side = conn.side.as_mut().expect("turned to");
+        let side = conn.side.as_mut().expect("a second line");
         let has_work = !side.jobs.is_empty() || conn.client.wants(Lane::Command);
-        match conn.line.link {
+        match side.line.link {
             Some(_) if has_work => self.write_commands(index),
             Some(_) => {
                 side.idle_since_ns = self.now_ns;
-                self.seconds.idle.push_back((self.now_ns, index, conn.line.generation));
+                self.seconds.idle.push_back((self.now_ns, index, side.line.generation));
             }
             None if has_work && !side.queued => self.open_second(index),
             None => {}
@@ -113,7 +123,7 @@ impl Shard {
         let most = arm.publisher.as_ref().map_or(1, |p| p.size.max().max(1));
         let timeout_ns = arm.publisher.as_ref().map_or(arm.handshake_timeout_ns, |p| p.timeout_ns);
         let batch = (PENDING_MAX / 2 / most).clamp(1, BATCH_MAX);
-        let side = self.crowd[index as usize].side.as_mut().expect("turned to");
+        let side = self.crowd[index as usize].side.as_mut().expect("a second line");
         let jobs: Vec<Job> = side.jobs.drain(..batch.min(side.jobs.len())).collect();
         if side.jobs.is_empty() {
             side.jobs = Vec::new();
@@ -123,19 +133,20 @@ impl Shard {
             taken += u32::from(self.publish_now(index, job));
         }
         let conn = &mut self.crowd[index as usize];
-        conn.side.as_mut().expect("turned to").unanswered += taken;
+        conn.side.as_mut().expect("a second line").unanswered += taken;
         self.scratch.clear();
         let who = (conn.number, Lane::Command);
         self.requests.subscribe(&self.plan.arm, &self.config, &mut conn.client, who, &[], &mut self.scratch);
         if self.scratch.is_empty() {
             return;
         }
-        conn.line.phase = Phase::Asked;
-        conn.line.give_up_ns = self.now_ns + timeout_ns;
+        let line = conn.line_mut(Lane::Command);
+        line.phase = Phase::Asked;
+        line.give_up_ns = self.now_ns + timeout_ns;
         let counts = &mut self.accounting.record.counts;
         counts.requests += 1;
         counts.measure_requests += u64::from(self.in_measure);
-        self.write_scratch(index);
+        self.write_scratch(index, Lane::Command);
     }
 
     /// Opens the second connection, or waits until one becomes free.
@@ -143,7 +154,7 @@ impl Shard {
         if self.seconds.open >= self.seconds.max
             && (!self.seconds.waiting.is_empty() || !self.close_longest_idle())
         {
-            let side = self.crowd[index as usize].side.as_mut().expect("turned to");
+            let side = self.crowd[index as usize].side.as_mut().expect("a second line");
             side.queued = true;
             self.accounting.record.counts.pool_exhausted += u64::from(self.in_measure);
             self.seconds.waiting.push_back(index);
@@ -153,7 +164,7 @@ impl Shard {
         let record = &mut self.accounting.record;
         record.counts.bayeux.second_connections += 1;
         record.second_open_max = record.second_open_max.max(self.seconds.open);
-        self.connect(index);
+        self.connect(index, Lane::Command);
     }
 
     /// Serves the clients that wait for a second connection, in their order, while there is room.
@@ -163,18 +174,19 @@ impl Shard {
         {
             if let Some(side) = &mut self.crowd[index as usize].side {
                 side.queued = false;
-                self.on_lane(index, Lane::Command, |shard| shard.second_line_goes_on(index));
+                self.second_line_goes_on(index);
+                self.drop_useless_side(index);
             }
         }
     }
 
-    /// Closes the second connection, which is the active one.
+    /// Closes the second connection.
     fn close_second(&mut self, index: u32) {
-        let line = &mut self.crowd[index as usize].line;
+        let line = self.crowd[index as usize].line_mut(Lane::Command);
         // A connection attempt that failed at once counts as open too.
         let open = line.link.is_some() || line.phase == Phase::Connecting;
         line.phase = Phase::Waiting;
-        self.close(index);
+        self.close(index, Lane::Command);
         self.seconds.open -= u64::from(open);
     }
 
@@ -183,18 +195,20 @@ impl Shard {
         while let Some(entry) = self.seconds.idle.pop_front() {
             if self.is_idle(entry) {
                 let index = entry.1;
-                self.on_lane(index, Lane::Command, |shard| shard.close_second(index));
+                self.close_second(index);
+                self.drop_useless_side(index);
                 return true;
             }
         }
         false
     }
 
-    /// Whether this connection has been idle since then. Its line must not be the active one.
+    /// Whether this connection has been idle since then. One that was read and is not parsed yet is not.
     fn is_idle(&self, (since_ns, index, generation): (Nanos, u32, u32)) -> bool {
         self.crowd[index as usize].side.as_ref().is_some_and(|side| {
             side.line.generation == generation
                 && side.line.phase == Phase::Resting
+                && !side.line.unparsed
                 && side.idle_since_ns == since_ns
         })
     }
@@ -207,21 +221,21 @@ impl Shard {
             }
             self.seconds.idle.pop_front();
             if self.is_idle(entry) {
-                self.on_lane(entry.1, Lane::Command, |shard| shard.close_second(entry.1));
+                self.close_second(entry.1);
+                self.drop_useless_side(entry.1);
             }
         }
     }
 
     /// The second connection has timed out.
     pub(crate) fn side_timed_out(&mut self, index: u32) {
-        self.on_lane(index, Lane::Command, |shard| {
-            let kind = match shard.crowd[index as usize].line.phase {
-                Phase::Connecting if shard.is_handshaking(index) => "timeout_tls",
-                Phase::Connecting => "timeout_connect",
-                _ => "timeout_answer",
-            };
-            shard.side_lost(index, kind, "no answer to a publication in time");
-        });
+        let kind = match self.crowd[index as usize].line(Lane::Command).phase {
+            Phase::Connecting if self.is_handshaking(index, Lane::Command) => "timeout_tls",
+            Phase::Connecting => "timeout_connect",
+            _ => "timeout_answer",
+        };
+        self.side_lost(index, kind, "no answer to a publication in time");
+        self.drop_useless_side(index);
     }
 
     /// The second connection failed or was lost. The publications that it carried have failed. If it
@@ -231,7 +245,8 @@ impl Shard {
             return self.safety_lost(index, kind, what);
         }
         let conn = &mut self.crowd[index as usize];
-        let (phase, side) = (conn.line.phase, conn.side.as_mut().expect("turned to"));
+        let side = conn.side.as_mut().expect("a second line");
+        let phase = side.line.phase;
         let unanswered = std::mem::take(&mut side.unanswered);
         let never_sent = match phase {
             Phase::Connecting => std::mem::take(&mut side.jobs),
@@ -251,19 +266,18 @@ impl Shard {
 
     /// The client ends, so its second connection is closed.
     pub(super) fn close_side(&mut self, index: u32) {
+        let Some(side) = &mut self.crowd[index as usize].side else { return };
         if self.safety.is_some() {
-            self.on_lane(index, Lane::Command, |shard| shard.close(index));
+            self.close(index, Lane::Command);
             self.crowd[index as usize].side = None;
-        } else if self.crowd[index as usize].side.is_some() {
-            self.on_lane(index, Lane::Command, |shard| {
-                let side = shard.crowd[index as usize].side.as_mut().expect("turned to");
-                let jobs = std::mem::take(&mut side.jobs);
-                side.queued = false;
-                let record = &mut shard.accounting.record;
-                jobs.iter().for_each(|job| job.never_written(record, false));
-                shard.close_second(index);
-            });
+            return;
         }
+        let jobs = std::mem::take(&mut side.jobs);
+        side.queued = false;
+        let record = &mut self.accounting.record;
+        jobs.iter().for_each(|job| job.never_written(record, false));
+        self.close_second(index);
+        self.drop_useless_side(index);
     }
 
     /// The arm is over: no client waits any more.

@@ -15,10 +15,10 @@ impl Shard {
         let transport = self.transport();
         let conn = &mut self.crowd[index as usize];
         if transport.is_push() {
-            conn.line.phase = Phase::Open;
+            conn.first.phase = Phase::Open;
             // A head only shows that the target responds. If a text is awaited, the time-out runs on
             // until it arrives.
-            conn.line.give_up_ns = match conn.subscribed {
+            conn.first.give_up_ns = match conn.subscribed {
                 true => self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns),
                 false => conn.asked_ns + self.plan.arm.handshake_timeout_ns,
             };
@@ -28,7 +28,7 @@ impl Shard {
             // A head does not acknowledge: the reply to the subscription does.
             return;
         }
-        if conn.line.stamps == 0 && !conn.subscribed {
+        if conn.first.stamps == 0 && !conn.subscribed {
             self.heads_seen = true;
         }
         let conn = &mut self.crowd[index as usize];
@@ -51,7 +51,7 @@ impl Shard {
     /// Sends the application messages of a new WebSocket, and schedules its periodic ones.
     pub(super) fn after_open(&mut self, index: u32) {
         let arm = &self.plan.arm;
-        let generation = self.crowd[index as usize].line.generation;
+        let generation = self.crowd[index as usize].first.generation;
         for n in 0..arm.subscribe.after_open.len() {
             self.say(index, |subscribe| &subscribe.after_open[n]);
         }
@@ -93,8 +93,8 @@ impl Shard {
             if counted == Assumed::Opened {
                 record.times.connect_subscribed.record_ns(conn.due_ns, self.now_ns);
             }
-            if conn.line.phase == Phase::Open && self.plan.arm.transport.is_push() {
-                conn.line.give_up_ns =
+            if conn.first.phase == Phase::Open && self.plan.arm.transport.is_push() {
+                conn.first.give_up_ns =
                     self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns);
             }
         }

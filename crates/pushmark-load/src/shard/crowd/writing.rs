@@ -28,7 +28,7 @@ pub(super) fn hold_ns(arm: &ArmPlan, client: &Client) -> Nanos {
 }
 
 impl Shard {
-    /// Writes the handshake or the next request.
+    /// Writes the handshake or the next request on the client's first line.
     pub(super) fn ask(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index as usize];
@@ -39,7 +39,7 @@ impl Shard {
             arm,
             &self.config,
             &mut conn.client,
-            (conn.number, conn.lane),
+            (conn.number, Lane::Connect),
             &channels,
             &mut self.scratch,
         );
@@ -50,8 +50,8 @@ impl Shard {
             let times = &mut self.accounting.record.times;
             if self.in_measure {
                 times.deaf.record_ns(conn.heard_ns, asked_ns);
-                if conn.line.newest_sent_us > 0 {
-                    times.in_flight.record_ns(conn.line.newest_sent_us * 1_000, asked_ns);
+                if conn.first.newest_sent_us > 0 {
+                    times.in_flight.record_ns(conn.first.newest_sent_us * 1_000, asked_ns);
                 }
             }
         }
@@ -60,16 +60,16 @@ impl Shard {
             counts.requests += 1;
             counts.measure_requests += u64::from(self.in_measure);
         }
-        conn.line.phase = Phase::Asked;
+        conn.first.phase = Phase::Asked;
         conn.asked_ns = asked_ns;
-        conn.line.newest_sent_us = 0;
-        conn.line.stamps = 0;
-        conn.line.news = 0;
-        conn.line.give_up_ns = asked_ns + arm.handshake_timeout_ns;
+        conn.first.newest_sent_us = 0;
+        conn.first.stamps = 0;
+        conn.first.news = 0;
+        conn.first.give_up_ns = asked_ns + arm.handshake_timeout_ns;
         if arm.transport == Transport::LongPoll {
-            conn.line.give_up_ns += arm.hold_ns;
+            conn.first.give_up_ns += arm.hold_ns;
         } else if conn.held {
-            conn.line.give_up_ns += hold_ns(arm, &conn.client);
+            conn.first.give_up_ns += hold_ns(arm, &conn.client);
         }
         if arm.transport.is_bayeux() && will_subscribe {
             self.accounting.record.counts.bayeux.commands += 1;
@@ -82,16 +82,16 @@ impl Shard {
             let may_assume = !self.transport().is_websocket() && self.config.ready.is_none();
             if may_assume && self.transport() != Transport::Poll && !self.transport().is_bayeux() {
                 self.wheel
-                    .insert(asked_ns + SETTLE_NS, token::pack(Owner::Settle, conn.line.generation, index));
+                    .insert(asked_ns + SETTLE_NS, token::pack(Owner::Settle, conn.first.generation, index));
             }
         }
-        self.write_scratch(index);
+        self.write_scratch(index, Lane::Connect);
     }
 
     /// Whether the bytes that wait to be written have reached the limit. Heartbeats and publications are
     /// then not added.
-    pub(super) fn is_full(&self, index: u32) -> bool {
-        let waits = self.crowd[index as usize].line.out.len();
+    pub(super) fn is_full(&self, index: u32, lane: Lane) -> bool {
+        let waits = self.crowd[index as usize].line(lane).out.len();
         waits > OUT_MAX && waits > OUT_MAX + 2 * self.publication_max()
     }
 
@@ -104,16 +104,16 @@ impl Shard {
     }
 
     /// Writes the bytes in `scratch`, and keeps what does not fit.
-    pub(super) fn write_scratch(&mut self, index: u32) {
-        let conn = &mut self.crowd[index as usize];
-        if !conn.line.out.is_empty() {
-            conn.line.out.extend_from_slice(&self.scratch);
-            if self.is_full(index) {
-                self.hold_back(index);
+    pub(super) fn write_scratch(&mut self, index: u32, lane: Lane) {
+        let line = self.crowd[index as usize].line_mut(lane);
+        if !line.out.is_empty() {
+            line.out.extend_from_slice(&self.scratch);
+            if self.is_full(index, lane) {
+                self.hold_back(index, lane);
             }
             return;
         }
-        let Some(link) = conn.line.link.as_mut() else { return };
+        let Some(link) = line.link.as_mut() else { return };
         match link.write(&self.scratch) {
             Ok(written) => {
                 let counts = &mut self.accounting.record.counts;
@@ -122,61 +122,62 @@ impl Shard {
                     counts.measure_bytes_out += written as u64;
                 }
                 if written < self.scratch.len() {
-                    conn.line.out.extend_from_slice(&self.scratch[written..]);
-                    self.watch(index, true);
+                    line.out.extend_from_slice(&self.scratch[written..]);
+                    self.watch(index, lane, true);
                 }
             }
-            Err(error) => self.lost(index, trouble::kind(&error), &error.to_string()),
+            Err(error) => self.lost(index, lane, trouble::kind(&error), &error.to_string()),
         }
     }
 
-    pub(super) fn flush(&mut self, index: u32) {
+    pub(super) fn flush(&mut self, index: u32, lane: Lane) {
         self.scratch.clear();
-        let conn = &mut self.crowd[index as usize];
-        self.scratch.append(&mut conn.line.out);
-        conn.line.out = Vec::new();
-        self.write_scratch(index);
-        let conn = &self.crowd[index as usize];
-        if conn.line.out.is_empty() && conn.line.link.is_some() {
-            self.crowd[index as usize].line.held = false;
-            self.watch(index, false);
+        let line = self.crowd[index as usize].line_mut(lane);
+        self.scratch.append(&mut line.out);
+        line.out = Vec::new();
+        self.write_scratch(index, lane);
+        let line = self.crowd[index as usize].line_mut(lane);
+        if line.out.is_empty() && line.link.is_some() {
+            line.held = false;
+            self.watch(index, lane, false);
         }
     }
 
     /// Stops reading a connection until its target has read what was sent to it.
     #[cold]
-    fn hold_back(&mut self, index: u32) {
-        let line = &mut self.crowd[index as usize].line;
+    fn hold_back(&mut self, index: u32, lane: Lane) {
+        let line = self.crowd[index as usize].line_mut(lane);
         if std::mem::replace(&mut line.held, true) {
             return;
         }
         self.accounting.record.counts.held_back += 1;
         self.trouble("held_back", "the target does not read what it is sent, so it is not read either");
-        self.watch_anew(index);
+        self.watch_anew(index, lane);
     }
 
-    pub(super) fn watch(&mut self, index: u32, writing: bool) {
-        let conn = &mut self.crowd[index as usize];
-        if conn.line.link.is_some() && conn.line.writing != writing {
-            conn.line.writing = writing;
-            self.watch_anew(index);
+    fn watch(&mut self, index: u32, lane: Lane, writing: bool) {
+        let line = self.crowd[index as usize].line_mut(lane);
+        if line.link.is_some() && line.writing != writing {
+            line.writing = writing;
+            self.watch_anew(index, lane);
         }
     }
 
-    /// Registers the client's interest with the poller. What is ready already is reported again.
-    pub(super) fn watch_anew(&mut self, index: u32) {
+    /// Registers a line's interest with the poller. What is ready already is reported again.
+    pub(super) fn watch_anew(&mut self, index: u32, lane: Lane) {
         let conn = &self.crowd[index as usize];
-        let Some(link) = &conn.line.link else { return };
-        let interest = match (conn.line.held, conn.line.writing) {
+        let line = conn.line(lane);
+        let Some(link) = &line.link else { return };
+        let interest = match (line.held, line.writing) {
             (true, _) => Interest::Write,
             (false, true) => Interest::Both,
-            (false, false) => conn.arrivals(),
+            (false, false) => conn.arrivals(lane),
         };
         // A failure shows at the next read or write.
-        if conn.line.held {
+        if line.held {
             let _ = self.poller.hold(link.fd());
         }
-        let _ = self.poller.modify(link.fd(), conn.token(index), interest);
+        let _ = self.poller.modify(link.fd(), conn.token(index, lane), interest);
     }
 
     /// Returns the payload of a peer's publication, stamped now, and counts it.
