@@ -171,14 +171,19 @@ fn row<'p>(view: &View<'_>, figure: &Figure, printed: &'p Published) -> Row<'p> 
 
 fn ratio(row: &Row<'_>) -> Option<f64> {
     let printed = row.printed.y.filter(|y| *y > 0.0)?;
-    Some(row.measured?.value / printed)
+    Some(row.measured.filter(is_several)?.value / printed)
+}
+
+/// Whether a value is of several starts, which give an interval. One start carries no judgement.
+fn is_several(estimate: &Estimate) -> bool {
+    estimate.bounds().is_some()
 }
 
 /// Returns whether two cells are in the order of the study; `None` if the study printed the same value for
-/// both, or if our bars touch.
+/// both, if our bars touch, or if one of our values is of a single start.
 fn same_order(a: &Row<'_>, b: &Row<'_>) -> Option<bool> {
     let (was_a, was_b) = (a.printed.y?, b.printed.y?);
-    let (is_a, is_b) = (a.measured?, b.measured?);
+    let (is_a, is_b) = (a.measured.filter(is_several)?, b.measured.filter(is_several)?);
     let (low, high) = (was_a.min(was_b), was_a.max(was_b));
     if std::ptr::eq(a.printed, b.printed) || low <= 0.0 || high / low < SAME {
         return None;
@@ -201,17 +206,15 @@ fn order(rows: &[Row<'_>]) -> Option<String> {
             kept += usize::from(same);
         }
     }
-    let single = rows.iter().filter_map(|r| r.measured).any(|e| e.n == 1);
-    let doubt = if single { " (one run a cell: no interval)" } else { "" };
     match (kept, all) {
         (_, 0) => None,
         (_, 1) if kept == 1 => {
-            Some(format!("The two cells that can be compared stand in the published order{doubt}."))
+            Some(format!("The two cells that can be compared stand in the published order."))
         }
-        (_, 1) => Some(format!(
-            "The two cells that can be compared stand in the other order than published{doubt}."
-        )),
-        (kept, all) => Some(format!("{kept} of {all} pairs of cells stand in the published order{doubt}.")),
+        (_, 1) => {
+            Some(format!("The two cells that can be compared stand in the other order than published."))
+        }
+        (kept, all) => Some(format!("{kept} of {all} pairs of cells stand in the published order.")),
     }
 }
 
@@ -235,7 +238,9 @@ fn knees(view: &View<'_>, figure: &Figure, rows: &[Row<'_>]) -> Option<String> {
     for row in rows {
         let at =
             row.printed.only.get(&axis.name).and_then(|v| places.place(v).filter(|_| number(v).is_some()));
-        let (Some(x), Some(was), Some(is)) = (at, row.printed.y, row.measured) else { continue };
+        let (Some(x), Some(was), Some(is)) = (at, row.printed.y, row.measured.filter(is_several)) else {
+            continue;
+        };
         let key: Key<'_> = row.printed.only.iter().filter(|(k, _)| **k != axis.name).collect();
         match lines.iter_mut().find(|l| l.0 == key) {
             Some(line) => line.1.push((x, was, is.value)),

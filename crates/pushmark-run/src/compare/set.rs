@@ -160,7 +160,7 @@ impl Set {
         Ok(Set { given: given.to_owned(), runs, arms })
     }
 
-    /// Loads a run's folder, a folder of runs, or runs by the index of `results`.
+    /// Loads a run's folder, a folder of runs, or runs of `results` by their ids.
     ///
     /// # Errors
     /// Fails with exit 2 if nothing is found or something cannot be read.

@@ -30,7 +30,17 @@ pub(crate) fn against(
         unclaimed(cells),
     ];
     let said: Vec<String> = rules.into_iter().flatten().collect();
-    if said.is_empty() { vec!["No rule finds anything in these cells.".into()] } else { said }
+    if !said.is_empty() {
+        return said;
+    }
+    let points = || chart.columns.iter().flat_map(|c| &c.panels).flat_map(|p| &p.lines);
+    let single = points().flat_map(|line| line.segments.iter().flatten()).any(|p| p.bounds.is_none());
+    let none = if single {
+        "One start a cell: no interval, so nothing is claimed."
+    } else {
+        "No rule finds anything in these cells."
+    };
+    vec![none.into()]
 }
 
 /// Returns why a figure has nothing to draw.
@@ -72,21 +82,17 @@ fn count(n: usize) -> String {
     format!("{} cell{}", words::number(n), if n == 1 { "" } else { "s" })
 }
 
-/// Returns the usable points of a line in a panel, by x.
+/// Returns the points of a line in a panel that a sentence may rest on, by x: usable, and of several starts,
+/// which give an interval.
 fn believed(panel: &Panel, series: usize) -> Vec<&Point> {
     let lines = panel.lines.iter().filter(|l| l.series == series);
-    lines.flat_map(|l| l.segments.iter().flatten()).filter(|p| !p.at_least).collect()
+    lines.flat_map(|l| l.segments.iter().flatten()).filter(|p| !p.at_least && p.bounds.is_some()).collect()
 }
 
-/// Whether the bars of two points do not touch; without bars the values decide.
+/// Whether the bars of two points do not touch.
 fn apart(a: &Point, b: &Point) -> bool {
     let ((a_low, a_high), (b_low, b_high)) = (a.bounds.unwrap_or((a.y, a.y)), b.bounds.unwrap_or((b.y, b.y)));
     a_low > b_high || b_low > a_high
-}
-
-/// Returns the remark for sentences that use cells of one start.
-fn no_interval<'p>(points: impl IntoIterator<Item = &'p Point>) -> &'static str {
-    if points.into_iter().any(|p| p.bounds.is_none()) { " (one run a cell: no interval)" } else { "" }
 }
 
 /// Returns `10 000 users`, for the end of a sentence; empty if there is one panel.

@@ -5,7 +5,7 @@ use pushmark_chart::words;
 
 use super::super::chart::{Chart, Point};
 use super::super::quantity::Quantity;
-use super::{apart, believed, name, no_interval, of_panel, place};
+use super::{apart, believed, name, of_panel, place};
 
 /// Returns the sentence for one, two, or more lines.
 pub(super) fn sentence(chart: &Chart, quantity: &Quantity) -> Option<String> {
@@ -33,17 +33,16 @@ fn growth(chart: &Chart, quantity: &Quantity) -> Option<String> {
         let said = across(chart, &label, first.x, quantity);
         return said.or_else(|| Some(format!("{label} has one point{of}: {}.", quantity.show(first.y))));
     }
-    let doubt = no_interval([*first, *last]);
     let ends = format!("from {} to {}{of}", place(chart, first.x), place(chart, last.x));
     if !apart(first, last) {
-        return Some(format!("{label}: no difference is seen {ends}{doubt}."));
+        return Some(format!("{label}: no difference is seen {ends}."));
     }
     let (low, high, verb) =
         if last.y > first.y { (first.y, last.y, "grows") } else { (last.y, first.y, "falls") };
     if low <= 0.0 {
-        return Some(format!("{label} {verb} {ends}{doubt}."));
+        return Some(format!("{label} {verb} {ends}."));
     }
-    Some(format!("{label} {verb} {} {ends}{doubt}.", PAGE.ratio(high / low)))
+    Some(format!("{label} {verb} {} {ends}.", PAGE.ratio(high / low)))
 }
 
 /// Compares panels with one another if a line has one point a panel, at the place they share.
@@ -52,17 +51,16 @@ fn across(chart: &Chart, label: &str, x: f64, quantity: &Quantity) -> Option<Str
     let points: Vec<(&str, &Point)> = panels(chart).filter_map(|(t, p)| Some((t, at(p)?))).collect();
     let by_value = |a: &&(&str, &Point), b: &&(&str, &Point)| a.1.y.total_cmp(&b.1.y);
     let (low, high) = (points.iter().min_by(by_value)?, points.iter().max_by(by_value)?);
-    let doubt = no_interval([low.1, high.1]);
     let begin = format!("{label} at {}", place(chart, x));
     (points.len() > 1).then(|| match apart(low.1, high.1) {
         true => format!(
-            "{begin} is highest with {}, {}, and lowest with {}, {}{doubt}.",
+            "{begin} is highest with {}, {}, and lowest with {}, {}.",
             high.0,
             quantity.show(high.1.y),
             low.0,
             quantity.show(low.1.y)
         ),
-        false => format!("{begin}: no difference is seen between the panels{doubt}."),
+        false => format!("{begin}: no difference is seen between the panels."),
     })
 }
 
@@ -82,9 +80,8 @@ fn pair(chart: &Chart) -> Option<String> {
     let below = both.iter().filter(|(p, q)| apart(p, q) && p.y < q.y).count();
     let (upper, lower, n, other) =
         if above >= below { (&a, &b, above, below) } else { (&b, &a, below, above) };
-    let doubt = no_interval(both.iter().flat_map(|(p, q)| [*p, *q]));
     if n == 0 {
-        return Some(format!("No difference is seen between {a} and {b}{doubt}."));
+        return Some(format!("No difference is seen between {a} and {b}."));
     }
     let whole = n == places;
     let ratios: Vec<f64> = both
@@ -99,14 +96,14 @@ fn pair(chart: &Chart) -> Option<String> {
         let (low, high) = (PAGE.ratio(least), PAGE.ratio(most));
         let by =
             if low == high { low } else { format!("{} to {high}", low.trim_end_matches(['×', '\u{a0}'])) };
-        return Some(format!("{upper} lies above {lower} {at}, by {by}{doubt}."));
+        return Some(format!("{upper} lies above {lower} {at}, by {by}."));
     }
     let rest = match (other, places - n - other) {
         (0, _) => "no difference is seen at the others".to_string(),
         (_, 0) => "below it at the others".into(),
         (m, _) => format!("below it at {}, no difference is seen at the others", words::number(m)),
     };
-    Some(format!("{upper} lies above {lower} at {n} of {places} places; {rest}{doubt}."))
+    Some(format!("{upper} lies above {lower} at {n} of {places} places; {rest}."))
 }
 
 /// A place of a panel, and the lines that have a value there.
@@ -140,15 +137,14 @@ fn extremes(chart: &Chart) -> Option<String> {
     }
     let high = own.iter().max_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
     let low = own.iter().min_by(|a, b| a.1.y.total_cmp(&b.1.y))?;
-    let doubt = no_interval([high.1, low.1]);
     let end = if title.is_empty() { "" } else { "," };
     let at = format!("At {}{}{end}", place(chart, x), of_panel(title));
     let [above, below] = [high.0, low.0].map(|s| name(&chart.series[s]));
     if !apart(high.1, low.1) {
-        return Some(format!("{at} no difference is seen between the lines{doubt}."));
+        return Some(format!("{at} no difference is seen between the lines."));
     }
     if low.1.y <= 0.0 {
-        return Some(format!("{at} {above} is highest and {below} lowest{doubt}."));
+        return Some(format!("{at} {above} is highest and {below} lowest."));
     }
-    Some(format!("{at} {above} is highest, {} {below}, the lowest{doubt}.", PAGE.ratio(high.1.y / low.1.y)))
+    Some(format!("{at} {above} is highest, {} {below}, the lowest.", PAGE.ratio(high.1.y / low.1.y)))
 }
