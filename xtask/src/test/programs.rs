@@ -1,7 +1,7 @@
 //! The test programs of the workspace: built once, then run several at a time.
 //!
-//! Cargo runs one after the other. Most tests wait for sockets, servers and browsers, so on two cores three
-//! programs at a time still leave the machine half idle.
+//! Cargo runs one after the other. Most tests wait for sockets, servers and browsers, so on two cores six tests at
+//! a time still leave the machine half idle.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,19 @@ use serde_json::Value;
 use crate::shell;
 
 /// Programs that run at the same time.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 2;
+
+/// The program of most tests, which wait for sockets and servers: it begins first, with more threads than cores.
+const WIDE: &str = "pushmark system";
+const WIDE_THREADS: &str = "4";
 
 /// Programs that run with nothing beside them: they compare times with bounds.
-const ALONE: [&str; 6] = ["disturbed", "find_max", "second_opinion", "steered", "storms", "truth"];
+const ALONE: [&str; 2] = ["timed", "truth"];
 
 /// A test program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
-    /// Package and target: `pushmark storms`.
+    /// Package and target: `pushmark system`.
     pub(super) name: String,
     path: PathBuf,
     /// The folder of its package, in which cargo runs it.
@@ -78,7 +82,8 @@ fn program(message: &str) -> Option<Program> {
 
 /// Runs all, first those that may have others beside them. Shows the output of each when it has ended.
 pub(super) fn run(programs: &[Program], environment: &[(&str, &str)]) -> anyhow::Result<Vec<Ended>> {
-    let (alone, beside): (Vec<_>, Vec<_>) = programs.iter().partition(|program| program.alone);
+    let (alone, mut beside): (Vec<_>, Vec<_>) = programs.iter().partition(|program| program.alone);
+    beside.sort_by_key(|program| program.name != WIDE);
     let mut ended = several(&beside, AT_ONCE, environment)?;
     ended.extend(several(&alone, 1, environment)?);
     Ok(ended)
@@ -110,6 +115,9 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
         command.env("CARGO_MANIFEST_DIR", &self.folder).envs(environment.iter().copied());
+        if self.name == WIDE {
+            command.env("RUST_TEST_THREADS", WIDE_THREADS);
+        }
         let started = Instant::now();
         let output = command.output().with_context(|| format!("{} cannot be started", self.name))?;
         let took = started.elapsed();
@@ -138,12 +146,12 @@ mod tests {
     fn a_test_program_is_read_from_the_message_that_it_was_built() {
         let message = |kind: &str, test: bool| {
             format!(
-                r#"{{"reason":"compiler-artifact","manifest_path":"/a/pushmark/Cargo.toml","target":{{"kind":["{kind}"],"name":"storms"}},"profile":{{"test":{test}}},"executable":"/t/storms-1"}}"#
+                r#"{{"reason":"compiler-artifact","manifest_path":"/a/pushmark/Cargo.toml","target":{{"kind":["{kind}"],"name":"timed"}},"profile":{{"test":{test}}},"executable":"/t/timed-1"}}"#
             )
         };
-        let storms = program(&message("test", true)).unwrap();
-        assert_eq!((&storms.name[..], storms.alone), ("pushmark storms", true));
-        assert_eq!((&storms.path, &storms.folder), (&"/t/storms-1".into(), &"/a/pushmark".into()));
+        let timed = program(&message("test", true)).unwrap();
+        assert_eq!((&timed.name[..], timed.alone), ("pushmark timed", true));
+        assert_eq!((&timed.path, &timed.folder), (&"/t/timed-1".into(), &"/a/pushmark".into()));
         let unit = program(&message("lib", true)).unwrap();
         assert_eq!((&unit.name[..], unit.alone), ("pushmark (lib)", false));
         assert_eq!(program(&message("bin", false)), None);

@@ -10,7 +10,10 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Longer files that are one idea all the same, with the reason.
 const LONG: [(&str, &str); 2] = [
     ("crates/pushmark-model/src/metrics.rs", "one table: every metric with what it means"),
-    ("crates/pushmark/tests/scenario_errors.rs", "every message for a wrong scenario, as it is printed"),
+    (
+        "crates/pushmark/tests/system/scenario_errors.rs",
+        "every message for a wrong scenario, as it is printed",
+    ),
 ];
 
 /// Small files that only call what they are named after; `fuzz/README.md` has a line for each.

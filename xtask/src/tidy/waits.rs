@@ -11,7 +11,10 @@ const SLEEPS: [(&str, &str); 5] = [
         "crates/pushmark/tests/tool/mod.rs",
         "asks again with a deadline, and lets time pass where time is what is tested",
     ),
-    ("crates/pushmark/tests/foreign_http.rs", "a target that publishes by its own clock must have one"),
+    (
+        "crates/pushmark/tests/system/foreign_http.rs",
+        "a target that publishes by its own clock must have one",
+    ),
     ("bench/src/usage.rs", "the processor time of a thread that sleeps is what is tested"),
 ];
 

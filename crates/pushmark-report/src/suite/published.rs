@@ -209,10 +209,10 @@ fn order(rows: &[Row<'_>]) -> Option<String> {
     match (kept, all) {
         (_, 0) => None,
         (_, 1) if kept == 1 => {
-            Some(format!("The two cells that can be compared stand in the published order."))
+            Some("The two cells that can be compared stand in the published order.".to_owned())
         }
         (_, 1) => {
-            Some(format!("The two cells that can be compared stand in the other order than published."))
+            Some("The two cells that can be compared stand in the other order than published.".to_owned())
         }
         (kept, all) => Some(format!("{kept} of {all} pairs of cells stand in the published order.")),
     }

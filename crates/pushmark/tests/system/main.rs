@@ -1,0 +1,49 @@
+//! pushmark as a process, from outside: commands, endings, files, targets, servers. Tests run beside each other;
+//! none compares times closely.
+
+#[path = "../tool/mod.rs"]
+mod tool;
+
+#[path = "../tool/page.rs"]
+mod page;
+
+mod agents;
+mod bayeux;
+mod browser_probes;
+mod check_command;
+mod cli_commands;
+mod cli_endings;
+mod cli_gates;
+mod cli_inputs;
+mod cli_results;
+mod cli_servers;
+mod demo;
+mod endings;
+mod exports;
+mod feed;
+mod foreign_bayeux;
+mod foreign_http;
+mod foreign_nchan;
+mod foreign_ws;
+mod kill_matrix;
+mod outages;
+mod payloads;
+mod publishing;
+mod pull;
+mod reconnect;
+mod scenario_errors;
+mod scenario_files;
+mod secrets;
+mod serve_guard;
+mod server_endings;
+mod servers;
+mod servers_slow_emit;
+mod silent_targets;
+mod stopped_early;
+mod study;
+mod suite_again;
+mod suite_errors;
+mod suite_files;
+mod suite_runs;
+mod suite_slices;
+mod tls;
