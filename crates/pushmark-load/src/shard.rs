@@ -7,29 +7,25 @@
 
 mod bounds;
 mod crowd;
+mod publishing;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
-use pushmark_model::draw::{Draw, Purpose};
-use pushmark_model::plan::{Mode, ShardPlan};
+use pushmark_model::plan::ShardPlan;
 use pushmark_model::poller::Poller as Asked;
 use pushmark_model::record::Record;
-use pushmark_model::schedule::Schedule;
 use pushmark_model::steer::Steer;
 use pushmark_net::{Clock, Nanos, Poller, Ready, Wheel, set_timer_slack_1ns, sleep_until};
 use pushmark_proto::client::{Config, Lane};
 
 use crate::accounting::Accounting;
-use crate::conn::{Conn, Phase};
-use crate::job::Job;
+use crate::conn::Phase;
 use crate::last_poll::{LastPoll, PollResult};
-use crate::publisher::{Publisher, PublisherContext};
 use crate::requests::{self, Requests};
 use crate::secure::Route;
 use crate::token::{self, Owner};
-use crowd::{Payloads, ReadResult, Safety, Seconds, Spoken, TOGETHER_MAX};
+use crowd::{Crowd, ReadResult, Safety, Seen, TOGETHER_MAX};
+use publishing::Publishing;
 
 /// Where records go. A returned record is reused.
 pub trait Sink {
@@ -63,58 +59,62 @@ const CARRY_MAX: usize = 64 << 10;
 /// Connections begun in one turn of the loop.
 const CONNECTS_MAX: usize = 64;
 /// The crowd is checked for overdue answers in this many parts, one each 50 ms.
-const SWEEP_PARTS: usize = 20;
+const SWEEP_PARTS: u32 = 20;
 const SWEEP_NS: Nanos = 50_000_000;
 const SECOND_NS: Nanos = 1_000_000_000;
+
 /// One thread's part of an arm.
 pub(crate) struct Shard {
     pub(crate) plan: ShardPlan,
-    pub(crate) config: Config,
-    pub(crate) crowd: Vec<Conn>,
+    /// The time of this turn, and where in the arm it lies.
+    pub(crate) time: Time,
+    /// What is shared by all that wait, read and write.
+    pub(crate) io: Io,
+    /// How clients connect, and what they ask for.
+    pub(crate) asking: Asking,
+    pub(crate) crowd: Crowd,
+    /// What the target has shown of itself.
+    pub(crate) seen: Seen,
     pub(crate) accounting: Accounting,
-    pub(crate) requests: Requests,
-    /// Where clients connect.
-    pub(crate) route: Route,
-    pub(crate) poller: Poller,
-    pub(crate) wheel: Wheel,
-    /// Read buffer of all connections.
-    pub(crate) buffer: Box<[u8]>,
-    /// Reads that are not parsed yet. Empty except while a batch is read.
-    pub(crate) heard: Vec<(ReadResult, Ready)>,
-    /// Bytes that are assembled for a write.
-    pub(crate) scratch: Vec<u8>,
+    pub(crate) publishing: Publishing,
+}
+
+/// The time of a turn, and where in the arm it lies.
+#[derive(Debug)]
+pub(crate) struct Time {
     /// The time of this turn, renewed at each read.
     pub(crate) now_ns: Nanos,
     /// The earliest instant since when a delivery of this turn may have been unread.
     pub(crate) unread_since_ns: Nanos,
     /// REALTIME − MONOTONIC.
     pub(crate) realtime_offset_ns: i64,
-    /// A client that is not subscribed yet, and the bytes it has received so far.
-    pub(crate) before_subscribed: Option<(u32, Vec<u8>)>,
-    /// The latest messages to clients that are not publications.
-    pub(crate) spoken: Spoken,
-    /// The target has sent a head to a waiting client, so clients without a head are not subscribed.
-    pub(crate) heads_seen: bool,
-    pub(crate) connected: u64,
     pub(crate) in_measure: bool,
-    /// How payloads arrive.
-    pub(crate) payloads: Payloads,
-    pub(crate) seconds: Seconds,
-    /// Long-poll clients that have their answer and have not asked again.
-    pub(crate) to_ask: VecDeque<u32>,
-    /// Polls beside push connections.
-    pub(crate) safety: Option<Safety>,
-    publisher: Option<Publisher>,
-    schedules: Vec<Schedule>,
-    due: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// Peers: the publishers of each channel, as (plan number, index in this shard if it is here).
-    pub(crate) members: Vec<Vec<Option<u32>>>,
-    started: usize,
-    swept: usize,
     /// How many of the bounds have been crossed.
     crossed: usize,
     /// When the arm was stopped early, if it was.
     stop_ns: Option<Nanos>,
+}
+
+/// What is shared by all that wait, read and write.
+pub(crate) struct Io {
+    pub(crate) poller: Poller,
+    pub(crate) wheel: Wheel,
+    /// Read buffer of all connections. Empty while a client is being read.
+    pub(crate) buffer: Box<[u8]>,
+    /// Reads that are not parsed yet. Empty except while a batch is read.
+    pub(crate) heard: Vec<(ReadResult, Ready)>,
+    /// Bytes that are assembled for a write.
+    pub(crate) scratch: Vec<u8>,
+}
+
+/// How clients connect, and what they ask for.
+pub(crate) struct Asking {
+    /// Where clients connect.
+    pub(crate) route: Route,
+    pub(crate) config: Config,
+    pub(crate) requests: Requests,
+    /// Polls beside push connections.
+    pub(crate) safety: Option<Safety>,
 }
 
 /// Drives one shard until the arm ends, by its plan or by an order. Records go to `sink` each
@@ -134,69 +134,15 @@ impl Shard {
     fn new(plan: ShardPlan) -> io::Result<Shard> {
         let arm = &plan.arm;
         let numbers = plan.connections();
-        let config = requests::config(arm);
-        let crowd = numbers.iter().map(|&n| {
-            Conn::new(&config, Draw::new(arm.seed, Purpose::Mask, n).next_u64(), n as u32, arm.stamps(n))
-        });
-        let crowd: Vec<Conn> = crowd.collect();
-        let accounting = Accounting::new(arm, plan.start_ns, &numbers);
-        let measure_ns =
-            (plan.start_ns + arm.phases.measure_start_ns(), plan.start_ns + arm.phases.measure_end_ns());
-        let tls = |used: bool| arm.tls.as_ref().filter(|_| used);
-        let subscribe = &arm.subscribe;
-        let route = Route::new(plan.subscribe_to, &subscribe.host, tls(subscribe.tls), numbers.len())?;
-        let publisher = match (&arm.publisher, plan.publish_to, &arm.publish) {
-            (Some(p), Some(to), Some(publish)) if p.mode == Mode::External => {
-                let route = Route::new(to, &publish.host, tls(publish.tls), p.connections as usize)?;
-                Some(Publisher::new(arm, p, route, plan.shards, measure_ns))
-            }
-            _ => None,
-        };
-        let mut schedules = Vec::new();
-        let mut due = BinaryHeap::new();
-        if arm.publisher.is_some() {
-            for channel in 0..arm.subscriptions.channels {
-                let schedule = arm.schedule(channel);
-                if let Some((_, at_ns)) = schedule.peek() {
-                    due.push(Reverse((plan.start_ns + at_ns, channel)));
-                }
-                schedules.push(schedule);
-            }
-        }
+        let asking = Asking::new(&plan, numbers.len())?;
         Ok(Shard {
-            members: crowd::members(&plan, &numbers),
-            config,
-            crowd,
-            accounting,
-            requests: Requests::new(&plan),
-            route,
-            poller: match plan.arm.poller {
-                Asked::Epoll => Poller::new()?,
-                Asked::IoUring => Poller::with_ring()?,
-            },
-            wheel: Wheel::new(plan.start_ns),
-            buffer: vec![0; CARRY_MAX + READ_MAX].into_boxed_slice(),
-            heard: Vec::with_capacity(TOGETHER_MAX),
-            scratch: Vec::new(),
-            now_ns: plan.start_ns,
-            unread_since_ns: plan.start_ns,
-            realtime_offset_ns: Clock::realtime_minus_monotonic_ns(),
-            before_subscribed: None,
-            spoken: Spoken::default(),
-            heads_seen: false,
-            connected: 0,
-            in_measure: false,
-            payloads: Payloads::of(arm),
-            to_ask: VecDeque::new(),
-            safety: Safety::of(&plan),
-            seconds: Seconds::new(arm.second_connections_max().div_ceil(u64::from(plan.shards))),
-            publisher,
-            schedules,
-            due,
-            started: 0,
-            swept: 0,
-            crossed: 0,
-            stop_ns: None,
+            time: Time::new(plan.start_ns),
+            io: Io::new(&plan)?,
+            crowd: Crowd::new(&plan, &numbers, &asking.config),
+            asking,
+            seen: Seen::new(arm),
+            accounting: Accounting::new(arm, plan.start_ns, &numbers),
+            publishing: Publishing::new(&plan, &numbers)?,
             plan,
         })
     }
@@ -214,19 +160,19 @@ impl Shard {
             let interval_end_ns = start_ns + (second + 1) * SECOND_NS;
             let next_ns = [
                 Some(interval_end_ns.min(end_ns).min(next_sweep_ns)),
-                self.wheel.next_ns(),
-                self.due.peek().map(|Reverse((at_ns, _))| *at_ns),
+                self.io.wheel.next_ns(),
+                self.publishing.next_ns(),
                 self.next_start_ns(),
                 self.next_bound().map(|(_, at_ns)| at_ns),
             ];
             let next_ns = next_ns.into_iter().flatten().min().expect("an interval always ends");
             let began_ns = Clock::now();
-            if self.in_measure {
+            if self.time.in_measure {
                 self.accounting.record.times.turn.record_ns(last_poll.at_ns, began_ns);
             }
             // With batching, further arrivals gather before the next poll. That poll then does not wait, so
             // that read lag includes how long they may have been waiting.
-            let rests = busy && self.to_ask.is_empty();
+            let rests = busy && self.crowd.to_ask.is_empty();
             let rest_until_ns =
                 if rests { (last_poll.at_ns + self.plan.arm.batch_ns).min(next_ns) } else { 0 };
             let timeout_ns = match rest_until_ns > began_ns {
@@ -234,29 +180,30 @@ impl Shard {
                     sleep_until(rest_until_ns);
                     0
                 }
-                false if !self.to_ask.is_empty() => 0,
+                false if !self.crowd.to_ask.is_empty() => 0,
                 false => last_poll.timeout_ns(began_ns, next_ns),
             };
-            let mut batch = self.poller.wait(Some(timeout_ns))?;
+            let mut batch = self.io.poller.wait(Some(timeout_ns))?;
             self.expect(batch.peek());
-            self.now_ns = Clock::now();
-            let waited_ns = (began_ns, self.now_ns);
+            self.time.now_ns = Clock::now();
+            let waited_ns = (began_ns, self.time.now_ns);
             let found = match batch.len() {
                 _ if batch.is_broken_off() => PollResult::BrokenOff,
                 0 => PollResult::Nothing,
                 _ if batch.is_full() => PollResult::Full,
                 _ => PollResult::All,
             };
-            self.unread_since_ns = last_poll.took(waited_ns, timeout_ns, found);
+            self.time.unread_since_ns = last_poll.took(waited_ns, timeout_ns, found);
             self.accounting.record.counts.wakeups += 1;
             busy = batch.len() > 0;
             self.accounting.record.counts.turns_bounded += u64::from(batch.is_full());
 
             let stopped = self.obey(orders)?;
-            while let Some((bound, at_ns)) = self.next_bound().filter(|(_, at_ns)| *at_ns <= self.now_ns) {
+            while let Some((bound, at_ns)) = self.next_bound().filter(|(_, at_ns)| *at_ns <= self.time.now_ns)
+            {
                 self.cross(bound, at_ns);
             }
-            self.publish_due(self.now_ns);
+            self.publish_due(self.time.now_ns);
             loop {
                 if self.hear(&mut batch) {
                     continue;
@@ -265,7 +212,7 @@ impl Shard {
                 self.expect(batch.peek());
                 match token::unpack(ready.token) {
                     (Owner::PoolConnection, generation, at) => {
-                        if let Some((publisher, mut context)) = self.context() {
+                        if let Some((publisher, mut context)) = self.publisher() {
                             publisher.handle_ready(at, generation, ready, &mut context);
                         }
                     }
@@ -274,24 +221,24 @@ impl Shard {
                 }
             }
             self.ask_waiting();
-            self.wheel.expire(self.now_ns, |token| expired.push(token));
+            self.io.wheel.expire(self.time.now_ns, |token| expired.push(token));
             for token in expired.drain(..) {
                 self.timer_fired(token);
             }
             self.serve_waiting_seconds();
             self.start_due();
-            if self.now_ns >= next_sweep_ns {
-                next_sweep_ns = self.now_ns + SWEEP_NS;
+            if self.time.now_ns >= next_sweep_ns {
+                next_sweep_ns = self.time.now_ns + SWEEP_NS;
                 self.sweep();
             }
-            let stopped = stopped || self.stop_ns.is_some_and(|at_ns| at_ns <= self.now_ns);
-            let ends = stopped || self.now_ns >= self.end_ns();
+            let stopped = stopped || self.time.stop_ns.is_some_and(|at_ns| at_ns <= self.time.now_ns);
+            let ends = stopped || self.time.now_ns >= self.end_ns();
             if ends {
                 self.finish(stopped);
             }
-            if ends || self.now_ns >= interval_end_ns {
+            if ends || self.time.now_ns >= interval_end_ns {
                 self.hand_over(second as u32, ends, sink);
-                second = (self.now_ns.saturating_sub(start_ns)) / SECOND_NS;
+                second = (self.time.now_ns.saturating_sub(start_ns)) / SECOND_NS;
             }
             if ends {
                 return Ok(());
@@ -300,79 +247,22 @@ impl Shard {
     }
 
     fn hand_over(&mut self, second: u32, last: bool, sink: &mut impl Sink) {
-        self.realtime_offset_ns = Clock::realtime_minus_monotonic_ns();
-        self.accounting.close_due(self.now_ns);
+        self.time.realtime_offset_ns = Clock::realtime_minus_monotonic_ns();
+        self.accounting.close_due(self.time.now_ns);
         let mut record = self.accounting.take_record(Box::default());
         record.shard = self.plan.shard;
         record.second = second;
         record.last = last;
-        record.connected = self.connected;
+        record.connected = self.crowd.connected;
         // The returned record was emptied on another thread and keeps its memory.
         self.accounting.record = sink.take(record);
-        self.accounting.record.second_open_max = self.seconds.open;
-    }
-
-    /// Renews the time of this turn, and sends what is due by then.
-    #[inline]
-    pub(crate) fn reach(&mut self, now_ns: Nanos) {
-        self.now_ns = now_ns;
-        self.publish_due(now_ns);
-    }
-
-    /// Gives publications due by `now_ns` their provisional fates, and sends those that this shard publishes.
-    pub(crate) fn publish_due(&mut self, now_ns: Nanos) {
-        let mut published = false;
-        while let Some(&Reverse((due_ns, channel))) = self.due.peek() {
-            if due_ns > now_ns {
-                break;
-            }
-            published = true;
-            self.due.pop();
-            let elapsed_ns = now_ns - self.plan.start_ns;
-            let schedule = &mut self.schedules[channel as usize];
-            let Some((sequence, _)) = schedule.take_due(elapsed_ns) else { continue };
-            if let Some((_, next_ns)) = schedule.peek() {
-                self.due.push(Reverse((self.plan.start_ns + next_ns, channel)));
-            }
-            self.accounting.publication_due(channel, sequence, due_ns);
-            let measured = self.accounting.in_measure(due_ns);
-            if self.plan.publishes(channel) {
-                let counts = &mut self.accounting.record.counts;
-                counts.publications_due_all += 1;
-                counts.publications_due += u64::from(measured);
-            }
-            let job = Job { channel, sequence, due_ns, measured };
-            match self.plan.arm.publisher.as_ref().map(|p| p.mode) {
-                Some(Mode::External) if self.plan.publishes(channel) => {
-                    if let Some((publisher, mut context)) = self.context() {
-                        publisher.publish(job, &mut context);
-                    }
-                }
-                Some(Mode::Peer) => self.publish_as_peer(job),
-                _ => {}
-            }
-        }
-        if published && let Some((publisher, mut context)) = self.context() {
-            publisher.flush(&mut context);
-        }
-    }
-
-    fn context(&mut self) -> Option<(&mut Publisher, PublisherContext<'_>)> {
-        let publisher = self.publisher.as_mut()?;
-        let context = PublisherContext {
-            arm: &self.plan.arm,
-            poller: &self.poller,
-            requests: &mut self.requests,
-            record: &mut self.accounting.record,
-            buffer: &mut self.buffer,
-        };
-        Some((publisher, context))
+        self.accounting.record.second_open_max = self.crowd.seconds.open;
     }
 
     /// When the next connection of the ramp is due. No client connects after measure: a crowd that connects
     /// during measure may be ordered to end before it is complete.
     fn next_start_ns(&self) -> Option<Nanos> {
-        let conn = self.crowd.get(self.started)?;
+        let conn = self.crowd.next_to_start()?;
         let due_ns = self.plan.start_ns + self.plan.arm.ramp.due_ns(u64::from(conn.number));
         (due_ns < self.measure_ns().1).then_some(due_ns)
     }
@@ -380,9 +270,10 @@ impl Shard {
     /// Starts the connections whose turn in the ramp has come.
     fn start_due(&mut self) {
         for _ in 0..CONNECTS_MAX {
-            let Some(due_ns) = self.next_start_ns().filter(|&at_ns| at_ns <= self.now_ns) else { return };
-            let index = self.started as u32;
-            self.started += 1;
+            let Some(due_ns) = self.next_start_ns().filter(|&at_ns| at_ns <= self.time.now_ns) else {
+                return;
+            };
+            let index = self.crowd.starts_next();
             self.client_starts(index, due_ns);
         }
     }
@@ -391,18 +282,17 @@ impl Shard {
     fn sweep(&mut self) {
         let part = self.crowd.len().div_ceil(SWEEP_PARTS);
         for _ in 0..part {
-            let index = self.swept % self.crowd.len();
-            self.swept = index + 1;
-            if self.crowd[index].first.give_up_ns <= self.now_ns {
-                self.client_timed_out(index as u32);
+            let index = self.crowd.next_to_sweep();
+            if self.crowd[index].first.give_up_ns <= self.time.now_ns {
+                self.client_timed_out(index);
             }
-            if self.crowd[index].side.as_ref().is_some_and(|s| s.line.give_up_ns <= self.now_ns) {
-                self.side_timed_out(index as u32);
+            if self.crowd[index].side.as_ref().is_some_and(|s| s.line.give_up_ns <= self.time.now_ns) {
+                self.side_timed_out(index);
             }
         }
         self.close_idle_seconds();
-        let now_ns = self.now_ns;
-        if let Some((publisher, mut context)) = self.context() {
+        let now_ns = self.time.now_ns;
+        if let Some((publisher, mut context)) = self.publisher() {
             publisher.give_up(now_ns, &mut context);
         }
     }
@@ -410,21 +300,69 @@ impl Shard {
     /// Ends the arm: counts and closes sockets, and ends observations. If the arm was stopped early, some
     /// publications were still in flight.
     fn finish(&mut self, stopped: bool) {
-        if self.in_measure {
-            self.accounting.cut_ages(self.now_ns.min(self.measure_ns().1), false);
+        if self.time.in_measure {
+            self.accounting.cut_ages(self.time.now_ns.min(self.measure_ns().1), false);
         }
-        if let Some(publisher) = &mut self.publisher {
-            publisher.stop(&mut self.accounting.record);
-        }
-        self.no_more_seconds();
+        self.publishing.stop(&mut self.accounting.record);
+        self.crowd.seconds.end();
         for index in 0..self.crowd.len() {
             if self.crowd[index].first.phase != Phase::Waiting {
-                self.client_leaves(index as u32);
+                self.client_leaves(index);
             }
         }
         if stopped {
-            self.accounting.excuse_in_flight(self.now_ns);
+            self.accounting.excuse_in_flight(self.time.now_ns);
         }
-        self.accounting.finish(self.crowd.iter().map(|conn| conn.number));
+        self.accounting.finish(self.crowd.clients.iter().map(|conn| conn.number));
+    }
+}
+
+impl Time {
+    fn new(start_ns: Nanos) -> Time {
+        Time {
+            now_ns: start_ns,
+            unread_since_ns: start_ns,
+            realtime_offset_ns: Clock::realtime_minus_monotonic_ns(),
+            in_measure: false,
+            crossed: 0,
+            stop_ns: None,
+        }
+    }
+}
+
+impl Io {
+    fn new(plan: &ShardPlan) -> io::Result<Io> {
+        Ok(Io {
+            poller: match plan.arm.poller {
+                Asked::Epoll => Poller::new()?,
+                Asked::IoUring => Poller::with_ring()?,
+            },
+            wheel: Wheel::new(plan.start_ns),
+            buffer: vec![0; CARRY_MAX + READ_MAX].into_boxed_slice(),
+            heard: Vec::with_capacity(TOGETHER_MAX),
+            scratch: Vec::new(),
+        })
+    }
+}
+
+impl Asking {
+    fn new(plan: &ShardPlan, clients: usize) -> io::Result<Asking> {
+        let subscribe = &plan.arm.subscribe;
+        let tls = plan.arm.tls.as_ref().filter(|_| subscribe.tls);
+        Ok(Asking {
+            route: Route::new(plan.subscribe_to, &subscribe.host, tls, clients)?,
+            config: requests::config(&plan.arm),
+            requests: Requests::new(plan),
+            safety: Safety::of(plan),
+        })
+    }
+
+    /// The protocol settings of a client's connection.
+    #[inline]
+    pub(crate) fn config_on(&self, lane: Lane) -> &Config {
+        match (lane, &self.safety) {
+            (Lane::Command, Some(safety)) => &safety.config,
+            _ => &self.config,
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::trouble;
 impl Shard {
     /// The client has timed out.
     pub(crate) fn client_timed_out(&mut self, index: u32) {
-        let conn = &self.crowd[index as usize];
+        let conn = &self.crowd[index];
         let (kind, what) = match conn.first.phase {
             Phase::Connecting if self.is_handshaking(index, Lane::Connect) => {
                 ("timeout_tls", "TLS was not agreed on in time")
@@ -25,9 +25,9 @@ impl Shard {
                 ("timeout_answer", "an answer began, and was not whole in time")
             }
             Phase::Asked => ("timeout_handshake", "no answer in time"),
-            Phase::Open if !conn.subscribed && self.config.ready.is_some() => {
-                let ready = trouble::shown(self.config.ready.as_deref().unwrap_or_default());
-                let came = self.came_so_far(index).unwrap_or_else(|| self.came_to_another());
+            Phase::Open if !conn.subscribed && self.asking.config.ready.is_some() => {
+                let ready = trouble::shown(self.asking.config.ready.as_deref().unwrap_or_default());
+                let came = self.came_so_far(index).unwrap_or_else(|| self.seen.came_to_another());
                 let what = format!("\"{ready}\" (ready) did not come in time; received {came}");
                 return self.lost(index, Lane::Connect, "timeout_ready", &what);
             }
@@ -38,25 +38,16 @@ impl Shard {
         self.lost(index, Lane::Connect, kind, &format!("{what}{came}"));
     }
 
-    /// Returns what another client received that also waits for its subscription.
-    fn came_to_another(&self) -> String {
-        match &self.before_subscribed {
-            Some((_, came)) => format!("{} (another client)", trouble::shown(came)),
-            None => "something else".to_owned(),
-        }
-    }
-
     /// Returns what a client received before its subscription was established, if that is known.
     fn came_so_far(&self, index: u32) -> Option<String> {
-        let noted = self.before_subscribed.as_ref().filter(|(whose, _)| *whose == index);
-        let mut came = noted.map_or(Vec::new(), |(_, came)| came.clone());
-        came.extend_from_slice(&self.crowd[index as usize].first.carry);
+        let mut came = self.seen.came_to(index).to_vec();
+        came.extend_from_slice(&self.crowd[index].first.carry);
         (!came.is_empty()).then(|| trouble::shown(&came))
     }
 
     /// Whether TCP is connected and the line waits for TLS.
     pub(super) fn is_handshaking(&self, index: u32, lane: Lane) -> bool {
-        self.crowd[index as usize].line(lane).link.as_ref().is_some_and(Link::is_handshaking)
+        self.crowd[index].line(lane).link.as_ref().is_some_and(Link::is_handshaking)
     }
 
     /// The connection failed or was lost. What that means depends on the client's phase.
@@ -78,12 +69,12 @@ impl Shard {
         if lane == Lane::Command {
             return self.side_lost(index, kind, what);
         }
-        let conn = &self.crowd[index as usize];
+        let conn = &self.crowd[index];
         let (phase, reused, answered) = (conn.first.phase, conn.first.reused, conn.first.answered);
         let partial = !conn.first.carry.is_empty() || conn.first.stamps > 0;
-        self.before_subscribed.take_if(|(whose, _)| *whose == index);
+        self.seen.forget_before_subscribed(index);
         self.close(index, Lane::Connect);
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let polled = self.plan.arm.transport == Transport::Poll || self.plan.arm.transport.is_held();
         if polled && phase == Phase::Resting && !conn.dismissed {
             // An idle kept-alive connection may end: the next poll opens another.
@@ -100,7 +91,7 @@ impl Shard {
             *record.failed.entry(kind.to_owned()).or_default() += 1;
             record.words.failed.add(how, 1);
         }
-        let spoken = &self.spoken;
+        let spoken = &self.seen.spoken;
         self.accounting.record.words.ended_after(how, || match came.unwrap_or(spoken.last(index)) {
             [] => String::new(),
             bytes => trouble::shown(bytes),
@@ -125,13 +116,12 @@ impl Shard {
 
     /// Ends the subscription. Returns whether it was established; an assumed subscription never was.
     pub(super) fn no_longer_stands(&mut self, index: u32, kind: &str, how: &str) -> bool {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let stood = std::mem::take(&mut conn.subscribed);
         let assumed = conn.assumed.take();
+        self.crowd.connected -= u64::from(stood);
+        let conn = &mut self.crowd[index];
         let record = &mut self.accounting.record;
-        if stood {
-            self.connected -= 1;
-        }
         match assumed {
             Some(Assumed::Opened) => {
                 conn.ever_subscribed = false;
@@ -158,7 +148,7 @@ impl Shard {
     }
 
     pub(super) fn come_back(&mut self, index: u32) {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let Reconnect::FullJitter { base_ns, max_ns } = self.plan.arm.reconnect else {
             return self.gone(index);
         };
@@ -167,7 +157,8 @@ impl Shard {
         }
         let bound_ns = base_ns.saturating_mul(1 << u32::from(conn.attempts).min(30)).min(max_ns);
         conn.attempts = conn.attempts.saturating_add(1);
-        let mut draw = Draw::new(self.plan.arm.seed ^ self.now_ns, Purpose::Jitter, u64::from(conn.number));
+        let mut draw =
+            Draw::new(self.plan.arm.seed ^ self.time.now_ns, Purpose::Jitter, u64::from(conn.number));
         let pause_ns = match conn.retry_ms {
             0 => (draw.unit() * bound_ns as f64) as u64,
             // The delay that the server advises (WHATWG HTML 9.2.3), plus a random part of the policy's
@@ -176,25 +167,25 @@ impl Shard {
         };
         conn.first.phase = Phase::Resting;
         if self.plan.arm.transport != Transport::Poll || self.plan.arm.poll.after_answer {
-            conn.next_ns = self.now_ns + pause_ns;
-            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+            conn.next_ns = self.time.now_ns + pause_ns;
+            self.io.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }
     }
 
     /// The client does not reconnect.
     fn gone(&mut self, index: u32) {
-        self.crowd[index as usize].first.phase = Phase::Gone;
+        self.crowd[index].first.phase = Phase::Gone;
         // Safety polls go on: they are there for the case that the push connection is gone.
-        if self.safety.is_none() {
+        if self.asking.safety.is_none() {
             self.close_side(index);
         }
     }
 
     /// Closes the connection, as a client may at any time. The session goes on.
     pub(super) fn close(&mut self, index: u32, lane: Lane) {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if let Some(link) = conn.forget_link(lane) {
-            self.poller.forget(link.fd());
+            self.io.poller.forget(link.fd());
             self.count_segments(&link);
         }
     }
@@ -211,14 +202,14 @@ impl Shard {
     /// The arm is over: the client leaves.
     pub(crate) fn client_leaves(&mut self, index: u32) {
         self.session_ends(index);
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         self.accounting.record.counts.assumed_silent += u64::from(conn.assumed.is_some());
-        self.scratch.clear();
+        self.io.scratch.clear();
         if conn.first.phase == Phase::Open {
-            conn.client.write_close(1000, &mut self.scratch);
+            conn.client.write_close(1000, &mut self.io.scratch);
             if let Some(link) = &mut conn.first.link {
                 // Best effort: the socket closes next in any case.
-                let _ = link.write(&self.scratch);
+                let _ = link.write(&self.io.scratch);
             }
         }
         self.close(index, Lane::Connect);

@@ -9,7 +9,7 @@ use pushmark_proto::client::Lane;
 use crate::accounting::Receipt;
 use crate::conn::Phase;
 use crate::never::NEVER;
-use crate::shard::Shard;
+use crate::shard::{Shard, Time};
 
 /// Stamps of one message that are remembered. A repetition of a further one counts as a duplicate.
 const STAMPS_TOLD_APART: usize = 256;
@@ -21,9 +21,11 @@ impl Shard {
     #[inline]
     pub(super) fn data(&mut self, index: u32, lane: Lane, bytes: &[u8]) {
         let told_nothing = self.hold_is_over(index);
-        let encoded = if self.payloads.are_plain() { None } else { self.encoded_stamps(index, lane, bytes) };
-        let Shard { crowd, accounting, now_ns, unread_since_ns, plan, in_measure, .. } = self;
-        let conn = &mut crowd[index as usize];
+        let encoded =
+            if self.seen.payloads.are_plain() { None } else { self.encoded_stamps(index, lane, bytes) };
+        let Shard { crowd, accounting, time, plan, .. } = self;
+        let Time { now_ns, unread_since_ns, in_measure, .. } = &*time;
+        let conn = &mut crowd[index];
         let line = conn.line_mut(lane);
         // A poll for the latest value shows the same state repeatedly.
         let shows_again = plan.arm.transport == Transport::Poll && !plan.arm.subscribe.resumes;
@@ -79,16 +81,16 @@ impl Shard {
             accounting.record.times.connect_first_message.record_ns(conn.due_ns, *now_ns);
         }
         if begins && stamps == 0 {
-            self.spoken.heard(index, bytes);
+            self.seen.spoken.heard(index, bytes);
         }
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if streamed && stamps > 0 {
             conn.heard_ns = *now_ns;
             conn.line_mut(lane).stamps = 0;
-        } else if streamed && !self.payloads.known() {
+        } else if streamed && !self.seen.payloads.known() {
             // A stream does not mark the end of a message, so bytes that arrive together count as one.
             self.unstamped(index, lane);
-            self.crowd[index as usize].line_mut(lane).length = 0;
+            self.crowd[index].line_mut(lane).length = 0;
         }
         for stamp in &repeated {
             if !self.poll_was_first(index, stamp) {
@@ -104,12 +106,12 @@ impl Shard {
         let arm = &self.plan.arm;
         arm.publisher.is_none()
             && arm.transport == Transport::LongPoll
-            && self.now_ns + HOLD_GRAIN_NS >= self.crowd[index as usize].asked_ns + arm.hold_ns
+            && self.time.now_ns + HOLD_GRAIN_NS >= self.crowd[index].asked_ns + arm.hold_ns
     }
 
     pub(super) fn message_ended(&mut self, index: u32, lane: Lane) {
         let told_nothing = self.hold_is_over(index);
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let (subscribed, heard_ns) = (conn.subscribed, conn.heard_ns);
         let line = conn.line_mut(lane);
         let record = &mut self.accounting.record;
@@ -118,21 +120,22 @@ impl Shard {
             return;
         }
         record.counts.messages += 1;
-        record.counts.measure_messages += u64::from(self.in_measure);
+        record.counts.measure_messages += u64::from(self.time.in_measure);
         if self.plan.arm.publisher.is_none() {
             // Without stamps, every body counts as new.
             line.news = line.news.saturating_add(1);
         }
-        if self.in_measure && heard_ns > 0 && self.plan.arm.publisher.is_none() {
-            record.times.gap.record_ns(heard_ns, self.now_ns);
+        if self.time.in_measure && heard_ns > 0 && self.plan.arm.publisher.is_none() {
+            record.times.gap.record_ns(heard_ns, self.time.now_ns);
         }
         if let (Some(scan), Some(own)) = (&mut line.own_stamp, &self.plan.arm.target_stamp) {
             let number = scan.finish().and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
             scan.restart();
-            if let (Some(then), true) = (number, self.in_measure) {
+            if let (Some(then), true) = (number, self.time.in_measure) {
                 // The target may send any number as a time.
-                let then_ns = ((then * own.unit_ns as f64) as i64).saturating_sub(self.realtime_offset_ns);
-                record.times.target_latency.record_ns(then_ns.max(0) as u64, self.now_ns);
+                let then_ns =
+                    ((then * own.unit_ns as f64) as i64).saturating_sub(self.time.realtime_offset_ns);
+                record.times.target_latency.record_ns(then_ns.max(0) as u64, self.time.now_ns);
             }
         }
         if self.plan.arm.transport.is_push() || self.plan.arm.transport.is_bayeux() {
@@ -143,8 +146,8 @@ impl Shard {
                 // Its due instant is unknown: the instant of receipt decides its phase.
                 self.unstamped(index, lane);
             }
-            let conn = &mut self.crowd[index as usize];
-            conn.heard_ns = self.now_ns;
+            let conn = &mut self.crowd[index];
+            conn.heard_ns = self.time.now_ns;
             let line = conn.line_mut(lane);
             line.stamps = 0;
             line.more_stamps = Vec::new();
@@ -159,22 +162,22 @@ impl Shard {
     /// Whether the current answer should hold a stamp of this run and does not. A poll may show a state
     /// from before the first publication.
     fn lacks_a_stamp(&self, index: u32) -> bool {
-        let line = &self.crowd[index as usize].first;
+        let line = &self.crowd[index].first;
         line.stamps == 0
             && self.plan.arm.publisher.is_some()
-            && self.payloads.could_be(line.length)
+            && self.seen.payloads.could_be(line.length)
             && (self.transport() != Transport::Poll || self.accounting.is_published(index))
     }
 
     /// Counts an answer without a message: the hold was over, or the target does not hold.
     pub(super) fn hold_ended(&mut self, index: u32, hold_ns: u64) {
-        let asked_ns = self.crowd[index as usize].asked_ns;
+        let asked_ns = self.crowd[index].asked_ns;
         let record = &mut self.accounting.record;
-        if self.now_ns < asked_ns + hold_ns / 2 {
+        if self.time.now_ns < asked_ns + hold_ns / 2 {
             record.counts.answers_early += 1;
         } else {
             record.counts.timeouts += 1;
-            record.times.hold_overshoot.record_ns(asked_ns + hold_ns, self.now_ns);
+            record.times.hold_overshoot.record_ns(asked_ns + hold_ns, self.time.now_ns);
         }
     }
 
@@ -185,24 +188,24 @@ impl Shard {
         }
         let long = self.transport() == Transport::LongPoll;
         let cursor = self.plan.arm.subscribe.cursor != Cursor::None;
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let first = !conn.subscribed;
         if first {
             self.stands(index, SubscribedBy::Head, None);
         }
         // The first answer to a long poll with a cursor is the acknowledgement: it was not held.
-        let acknowledges = first && long && cursor && self.crowd[index as usize].first.stamps == 0;
+        let acknowledges = first && long && cursor && self.crowd[index].first.stamps == 0;
         let unstamped = !acknowledges && self.lacks_a_stamp(index);
         if unstamped {
             self.unstamped(index, Lane::Connect);
         }
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let counts = &mut self.accounting.record.counts;
         if long && !acknowledges {
             counts.answers_all += u64::from(conn.first.news > 0);
             counts.timeouts_all += u64::from(conn.first.news == 0);
         }
-        if self.in_measure && !acknowledges {
+        if self.time.in_measure && !acknowledges {
             if long && conn.first.news > 0 {
                 counts.answers += 1;
                 counts.answered_messages += u64::from(conn.first.news);
@@ -215,8 +218,8 @@ impl Shard {
                 counts.not_modified += u64::from(status == 304);
             }
         }
-        let conn = &mut self.crowd[index as usize];
-        conn.heard_ns = self.now_ns;
+        let conn = &mut self.crowd[index];
+        conn.heard_ns = self.time.now_ns;
         conn.first.give_up_ns = NEVER;
         conn.first.phase = Phase::Resting;
         conn.first.reused = true;
@@ -229,7 +232,7 @@ impl Shard {
             self.close(index, Lane::Connect);
         }
         if long {
-            self.to_ask.push_back(index);
+            self.crowd.to_ask.push_back(index);
         } else {
             self.rest_until_next_poll(index);
         }

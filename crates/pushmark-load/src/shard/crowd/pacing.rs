@@ -19,9 +19,9 @@ impl Shard {
     /// A timer of a client has fired.
     pub(crate) fn timer_fired(&mut self, token: u64) {
         let (owner, generation, index) = token::unpack(token);
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         match owner {
-            Owner::Next if conn.next_ns <= self.now_ns && conn.first.phase != Phase::Gone => {
+            Owner::Next if conn.next_ns <= self.time.now_ns && conn.first.phase != Phase::Gone => {
                 self.next_due(index)
             }
             Owner::Safety => self.safety_due(index),
@@ -30,18 +30,18 @@ impl Shard {
                 // subscribed. A first long poll is held like any other only if it asks for no cursor.
                 let holds = self.plan.arm.transport == Transport::LongPoll
                     && self.plan.arm.subscribe.cursor == Cursor::None;
-                if conn.first.phase == Phase::Asked && (holds || !self.heads_seen) {
+                if conn.first.phase == Phase::Asked && (holds || !self.seen.heads) {
                     if self.plan.arm.transport != Transport::LongPoll {
                         let until_ns = self.silent_until_ns(index);
-                        self.crowd[index as usize].first.give_up_ns = until_ns;
+                        self.crowd[index].first.give_up_ns = until_ns;
                     }
                     self.stands(index, SubscribedBy::Settle, None);
                 }
             }
             Owner::Every(n) if conn.first.generation == generation && conn.first.phase == Phase::Open => {
                 let Some(every) = self.plan.arm.subscribe.every.get(usize::from(n)) else { return };
-                self.wheel.insert(self.now_ns + every.after_ns, token);
-                self.scratch.clear();
+                self.io.wheel.insert(self.time.now_ns + every.after_ns, token);
+                self.io.scratch.clear();
                 self.say(index, |subscribe| &subscribe.every[usize::from(n)].send);
                 // A target that reads nothing does not miss it.
                 if !self.is_full(index, Lane::Connect) {
@@ -57,16 +57,16 @@ impl Shard {
     fn silent_until_ns(&self, index: u32) -> Nanos {
         let arm = &self.plan.arm;
         let published_ns = self.plan.start_ns + arm.phases.warmup_start_ns();
-        let asked_ns = self.crowd[index as usize].asked_ns;
+        let asked_ns = self.crowd[index].asked_ns;
         let from_ns = if arm.publisher.is_some() { asked_ns.max(published_ns) } else { asked_ns };
         let until_ns = from_ns + arm.handshake_timeout_ns;
-        arm.idle_timeout_ns.map_or(until_ns, |idle_ns| until_ns.min(self.now_ns + idle_ns))
+        arm.idle_timeout_ns.map_or(until_ns, |idle_ns| until_ns.min(self.time.now_ns + idle_ns))
     }
 
     /// A poll on the grid is due, or a reconnect.
     pub(super) fn next_due(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if self.plan.arm.transport != Transport::Poll || conn.first.phase == Phase::Waiting {
             conn.due_ns = conn.next_ns;
             conn.next_ns = NEVER;
@@ -90,7 +90,7 @@ impl Shard {
                 }
             };
             conn.next_ns = due_ns + gap.max(1);
-            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+            self.io.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         } else {
             conn.next_ns = NEVER;
         }
@@ -99,7 +99,7 @@ impl Shard {
             Phase::Resting if conn.first.link.is_some() => self.ask_again(index),
             Phase::Resting => self.connect(index, Lane::Connect),
             _ => {
-                self.accounting.record.counts.overruns += u64::from(self.in_measure);
+                self.accounting.record.counts.overruns += u64::from(self.time.in_measure);
             }
         }
     }
@@ -112,8 +112,8 @@ impl Shard {
     /// read first, and the sockets are polled again after every few requests.
     pub(crate) fn ask_waiting(&mut self) {
         for _ in 0..ASKS_MAX {
-            let Some(index) = self.to_ask.pop_front() else { return };
-            if self.crowd[index as usize].first.phase == Phase::Resting {
+            let Some(index) = self.crowd.to_ask.pop_front() else { return };
+            if self.crowd[index].first.phase == Phase::Resting {
                 self.reach(Clock::now());
                 match self.transport().is_bayeux() {
                     true => self.session_goes_on(index),
@@ -124,12 +124,12 @@ impl Shard {
     }
 
     pub(super) fn ask_again(&mut self, index: u32) {
-        if self.crowd[index as usize].first.link.is_some() {
+        if self.crowd[index].first.link.is_some() {
             // An HTTP connection has no pending bytes of pongs or the like.
             self.ask(index);
-            self.scratch.clear();
+            self.io.scratch.clear();
         } else {
-            self.crowd[index as usize].due_ns = self.now_ns;
+            self.crowd[index].due_ns = self.time.now_ns;
             self.connect(index, Lane::Connect);
         }
     }
@@ -137,13 +137,13 @@ impl Shard {
     /// Polls on a grid have their timer already. The closed and adaptive kinds set it now.
     pub(super) fn rest_until_next_poll(&mut self, index: u32) {
         let poll = self.plan.arm.poll;
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if let Some(adaptive) = &poll.adaptive {
             conn.refresh.answered(adaptive, self.accounting.known(index));
         }
         if poll.after_answer {
-            conn.next_ns = self.now_ns + conn.refresh.interval_ns;
-            self.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
+            conn.next_ns = self.time.now_ns + conn.refresh.interval_ns;
+            self.io.wheel.insert(conn.next_ns, token::pack(Owner::Next, 0, index));
         }
     }
 }

@@ -65,9 +65,10 @@ impl Shard {
     /// does, as far as is known.
     #[cold]
     pub(super) fn encoded_stamps(&mut self, index: u32, lane: Lane, bytes: &[u8]) -> Option<Vec<Stamp>> {
-        let Shard { crowd, payloads, accounting, plan, .. } = self;
+        let Shard { crowd, seen, accounting, plan, .. } = self;
+        let payloads = &mut seen.payloads;
         let nonce = plan.arm.nonce;
-        let line = crowd[index as usize].line_mut(lane);
+        let line = crowd[index].line_mut(lane);
         let mut sight = line.sight.take().unwrap_or_else(|| Box::new(PayloadState::new(payloads.decode)));
         if !payloads.known {
             let room = SHOWN_MAX - sight.begin.len();
@@ -104,19 +105,19 @@ impl Shard {
 
     /// The message was a heartbeat that is answered: it does not count as a message.
     pub(super) fn no_message(&mut self, index: u32, lane: Lane) {
-        let line = self.crowd[index as usize].line_mut(lane);
+        let line = self.crowd[index].line_mut(lane);
         (line.length, line.sight) = (0, None);
     }
 
     /// A complete message has no stamp. Its beginning is kept until a stamp is found in some message.
     pub(super) fn unstamped(&mut self, index: u32, lane: Lane) {
-        let line = self.crowd[index as usize].line_mut(lane);
+        let line = self.crowd[index].line_mut(lane);
         let length = line.length;
-        let could_be_ours = self.payloads.could_be(length);
+        let could_be_ours = self.seen.payloads.could_be(length);
         let counts = &mut self.accounting.record.counts;
         counts.unstamped_all += u64::from(could_be_ours);
-        counts.unstamped += u64::from(could_be_ours && self.in_measure);
-        if let Some(sight) = line.sight.take().filter(|_| !self.payloads.known) {
+        counts.unstamped += u64::from(could_be_ours && self.time.in_measure);
+        if let Some(sight) = line.sight.take().filter(|_| !self.seen.payloads.known) {
             let came = Came { begin: sight.begin, length, could_be_ours };
             self.accounting.record.words.came(came);
         }

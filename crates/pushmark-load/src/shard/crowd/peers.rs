@@ -23,24 +23,13 @@ pub(crate) fn members(plan: &ShardPlan, mine: &[u64]) -> Vec<Vec<Option<u32>>> {
 }
 
 impl Shard {
-    /// The member whose turn it is publishes, if it belongs to this shard.
-    pub(crate) fn publish_as_peer(&mut self, job: Job) {
-        let members = &self.members[job.channel as usize];
-        if members.is_empty() {
-            return;
-        }
-        if let Some(index) = members[(job.sequence % members.len() as u64) as usize] {
-            self.client_publishes(index, job);
-        }
-    }
-
     /// A peer's turn to publish.
     pub(crate) fn client_publishes(&mut self, index: u32, job: Job) {
         if self.transport().is_bayeux() {
             return self.publishes_in_session(index, job);
         }
         let full = self.is_full(index, Lane::Connect);
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if !conn.subscribed || conn.first.link.is_none() || full {
             job.never_written(&mut self.accounting.record, true);
             return;
@@ -48,13 +37,13 @@ impl Shard {
         let payload = self.payload(job);
         let arm = &self.plan.arm;
         let Some(template) = &arm.subscribe.peer else { return };
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let mut text = Vec::new();
-        self.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
+        self.asking.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
         // A read of another client may be in progress, with its answers in `scratch`.
-        let pending = std::mem::take(&mut self.scratch);
-        conn.client.write_text(&text, &mut self.scratch);
+        let pending = std::mem::take(&mut self.io.scratch);
+        conn.client.write_text(&text, &mut self.io.scratch);
         self.write_scratch(index, Lane::Connect);
-        self.scratch = pending;
+        self.io.scratch = pending;
     }
 }

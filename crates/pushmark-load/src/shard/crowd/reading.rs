@@ -42,7 +42,7 @@ impl Shard {
     #[inline]
     pub(crate) fn expect(&self, next: Option<&Ready>) {
         let Some((Owner::Client, _, index)) = next.map(|ready| token::unpack(ready.token)) else { return };
-        if let Some(conn) = self.crowd.get(index as usize) {
+        if let Some(conn) = self.crowd.get(index) {
             prefetch(conn);
             self.accounting.expect(index);
         }
@@ -56,8 +56,8 @@ impl Shard {
     /// bytes that it keeps of the first read are known only after parsing, and they precede the second
     /// read.
     pub(crate) fn hear(&mut self, batch: &mut Batch) -> bool {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let mut heard = std::mem::take(&mut self.heard);
+        let mut buffer = std::mem::take(&mut self.io.buffer);
+        let mut heard = std::mem::take(&mut self.io.heard);
         let (mut used, mut any) = (0, false);
         while heard.len() < TOGETHER_MAX
             && let Some(ready) = batch.peek().copied()
@@ -77,7 +77,7 @@ impl Shard {
             let more = self.look_into(one, &mut buffer);
             self.heard_out(index, Lane::Connect, generation, more, ready);
         }
-        (self.buffer, self.heard) = (buffer, heard);
+        (self.io.buffer, self.io.heard) = (buffer, heard);
         any
     }
 
@@ -85,7 +85,7 @@ impl Shard {
     /// kept.
     fn hears(&self, ready: &Ready, room: usize) -> Option<u32> {
         let (Owner::Client, generation, index) = token::unpack(ready.token) else { return None };
-        let line = &self.crowd.get(index as usize)?.first;
+        let line = &self.crowd.get(index)?.first;
         let hears = ready.readable
             && line.generation == generation
             && !line.unparsed
@@ -97,7 +97,7 @@ impl Shard {
 
     /// Reads once, sends the publications due by then, and parses. Returns whether more may be unread.
     pub(super) fn readable(&mut self, index: u32, lane: Lane, arrival: Option<Arrival>) -> bool {
-        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut buffer = std::mem::take(&mut self.io.buffer);
         let more = match self.read(index, lane, arrival, &mut buffer, 0) {
             Some(one) => {
                 self.reach(one.at_ns);
@@ -105,7 +105,7 @@ impl Shard {
             }
             None => false,
         };
-        self.buffer = buffer;
+        self.io.buffer = buffer;
         more
     }
 
@@ -119,12 +119,12 @@ impl Shard {
         buffer: &mut [u8],
         start: usize,
     ) -> Option<ReadResult> {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let stamped = conn.is_stamped(lane);
         let line = conn.line_mut(lane);
         let generation = line.generation;
         let link = line.link.as_mut()?;
-        if arrival.is_none() && self.poller.reads(link.fd()) {
+        if arrival.is_none() && self.io.poller.reads(link.fd()) {
             // The ring also reports what epoll reports here, after the bytes that arrived before.
             return None;
         }
@@ -135,7 +135,7 @@ impl Shard {
         }
         let room = &mut buffer[from..];
         let (read, stamp_ns) = match arrival {
-            Some(arrival) => (self.poller.take(arrival, room), None),
+            Some(arrival) => (self.io.poller.take(arrival, room), None),
             None if stamped => match link.read_stamped(room) {
                 Ok((read, stamp)) => (Ok(read), stamp),
                 Err(error) => (Err(error), None),
@@ -163,13 +163,13 @@ impl Shard {
     /// Parses a read into events. Returns whether more may be unread in the kernel.
     fn look_into(&mut self, one: ReadResult, buffer: &mut [u8]) -> bool {
         let ReadResult { index, lane, generation, at_ns, start, from, end, filled, stamp_ns, ended } = one;
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if !conn.is_current(lane, generation) {
             // This client published as a peer after the read, and its connection broke.
             return false;
         }
         conn.line_mut(lane).unparsed = false;
-        self.now_ns = at_ns;
+        self.time.now_ns = at_ns;
         match ended {
             Ok(false) => {
                 self.bytes_came(index, lane, end - from);
@@ -188,33 +188,33 @@ impl Shard {
     }
 
     fn bytes_came(&mut self, index: u32, lane: Lane, n: usize) {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let (subscribed, ever_subscribed, due_ns) = (conn.subscribed, conn.ever_subscribed, conn.due_ns);
         let line = conn.line_mut(lane);
         let record = &mut self.accounting.record;
         record.counts.bytes_in += n as u64;
-        if self.in_measure {
+        if self.time.in_measure {
             record.counts.measure_bytes_in += n as u64;
         }
         if !line.answered {
             line.answered = true;
             // Connected means the first byte of an answer: the kernel accepts before the server does.
             if !ever_subscribed && lane == Lane::Connect {
-                record.times.connect.record_ns(due_ns, self.now_ns);
+                record.times.connect.record_ns(due_ns, self.time.now_ns);
             }
         }
         if let Some(idle_ns) = self.plan.arm.idle_timeout_ns
             && line.phase == Phase::Open
             && subscribed
         {
-            line.give_up_ns = self.now_ns + idle_ns;
+            line.give_up_ns = self.time.now_ns + idle_ns;
         }
     }
 
     /// The kernel's stamp is that of the newest segment, so it applies only to the last message of a
     /// read. Only first lines have such stamps.
     fn kernel_stamped(&mut self, index: u32, stamp_ns: u64, received_before: u64) {
-        let whole = self.crowd[index as usize].first.carry.is_empty();
+        let whole = self.crowd[index].first.carry.is_empty();
         let record = &mut self.accounting.record;
         let came = record.counts.received - received_before;
         if came == 0 {
@@ -225,9 +225,9 @@ impl Shard {
             return;
         }
         record.counts.stamps_unused += came - 1;
-        let arrived_ns = (stamp_ns as i64 - self.realtime_offset_ns) as u64;
-        if self.in_measure {
-            record.times.read_lag_stamped.record_ns(arrived_ns, self.now_ns);
+        let arrived_ns = (stamp_ns as i64 - self.time.realtime_offset_ns) as u64;
+        if self.time.in_measure {
+            record.times.read_lag_stamped.record_ns(arrived_ns, self.time.now_ns);
         }
         if let Some(due_ns) = self.accounting.newest_due_ns {
             self.accounting.record.times.latency_stamped.record_ns(due_ns, arrived_ns);
@@ -235,25 +235,22 @@ impl Shard {
     }
 
     fn handle_input(&mut self, index: u32, lane: Lane, mut input: &mut [u8]) {
-        self.scratch.clear();
+        self.io.scratch.clear();
         let len = input.len();
         // A refusal is reported with its head, which is no longer in `input` by then.
-        let conn = &self.crowd[index as usize];
+        let conn = &self.crowd[index];
         let came: Option<Box<[u8]>> =
             (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
         let generation = conn.line(lane).generation;
         loop {
-            let conn = &mut self.crowd[index as usize];
-            let config = match (&self.safety, lane) {
-                (Some(safety), Lane::Command) => &safety.config,
-                _ => &self.config,
-            };
+            let conn = &mut self.crowd[index];
+            let config = self.asking.config_on(lane);
             let (client, seen) = conn.client_on(lane);
-            match client.handle_lane(config, seen, &mut input, &mut self.scratch) {
+            match client.handle_lane(config, seen, &mut input, &mut self.io.scratch) {
                 Ok(None) => break,
                 Ok(Some(event)) => {
                     self.event(index, lane, event);
-                    if !self.crowd[index as usize].is_current(lane, generation) {
+                    if !self.crowd[index].is_current(lane, generation) {
                         return;
                     }
                 }
@@ -270,46 +267,31 @@ impl Shard {
             if carried > KEPT_MAX {
                 return self.lost(index, lane, "head_too_large", "an incomplete unit is too long");
             }
-            self.crowd[index as usize].line_mut(lane).carry = input.to_vec();
+            self.crowd[index].line_mut(lane).carry = input.to_vec();
         }
         if let Some(came) = came {
             // The carried bytes are part of the next input.
-            self.note_before_subscribed(index, &came[..came.len().min(len - carried)]);
+            let (subscribed, came) = (self.crowd[index].subscribed, &came[..came.len().min(len - carried)]);
+            self.seen.note_before_subscribed(index, subscribed, came);
         }
-        if !self.scratch.is_empty() {
+        if !self.io.scratch.is_empty() {
             self.write_scratch(index, lane);
         }
         match self.rests_in_session(index, lane) {
-            true => self.to_ask.push_back(index),
+            true => self.crowd.to_ask.push_back(index),
             false => self.session_goes_on(index),
         }
     }
 
-    /// Keeps what one client receives before its subscription is established, to show it if that never
-    /// happens.
-    #[cold]
-    fn note_before_subscribed(&mut self, index: u32, came: &[u8]) {
-        let mine = self.before_subscribed.as_ref().is_none_or(|(whose, _)| *whose == index);
-        if self.crowd[index as usize].subscribed {
-            self.before_subscribed.take_if(|(whose, _)| *whose == index);
-        } else if mine {
-            let (_, kept) = self.before_subscribed.get_or_insert_with(|| (index, Vec::new()));
-            kept.extend_from_slice(&came[..came.len().min(trouble::SHOWN_MAX - kept.len())]);
-        }
-    }
-
     fn handle_eof(&mut self, index: u32, lane: Lane, rest: &mut [u8]) {
-        let generation = self.crowd[index as usize].line(lane).generation;
+        let generation = self.crowd[index].line(lane).generation;
         self.handle_input(index, lane, rest);
         loop {
-            let conn = &mut self.crowd[index as usize];
+            let conn = &mut self.crowd[index];
             if !conn.is_current(lane, generation) {
                 return;
             }
-            let config = match (&self.safety, lane) {
-                (Some(safety), Lane::Command) => &safety.config,
-                _ => &self.config,
-            };
+            let config = self.asking.config_on(lane);
             let (client, seen) = conn.client_on(lane);
             match client.handle_lane_eof(config, seen) {
                 Ok(Some(event)) => self.event(index, lane, event),
@@ -323,7 +305,7 @@ impl Shard {
     }
 
     fn event(&mut self, index: u32, lane: Lane, event: Event<'_>) {
-        if lane == Lane::Command && self.safety.is_some() {
+        if lane == Lane::Command && self.asking.safety.is_some() {
             return self.safety_event(index, event);
         }
         match event {
@@ -338,7 +320,7 @@ impl Shard {
             Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
             Event::Ready if self.transport().is_bayeux() => self.session_stands(index),
             Event::Ready => {
-                self.crowd[index as usize].first.greeting = true;
+                self.crowd[index].first.greeting = true;
                 self.stands(index, SubscribedBy::Ready, None);
             }
             Event::Published { accepted, .. } => self.published(index, accepted),
@@ -351,7 +333,7 @@ impl Shard {
                 self.no_message(index, lane);
                 self.say(index, |subscribe| &subscribe.answer[usize::from(n)].send);
             }
-            Event::Retry(ms) => self.crowd[index as usize].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
+            Event::Retry(ms) => self.crowd[index].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
             Event::Closed { .. } if self.session_has_ended(index) => {}
             Event::Closed { code, reason } => {
                 // A 204 ends an event stream for good (WHATWG HTML 9.2.3). A WebSocket or a stream that

@@ -13,7 +13,7 @@ use crate::accounting::Receipt;
 use crate::conn::{Phase, Side};
 use crate::never::NEVER;
 use crate::requests::{self, Requests};
-use crate::shard::Shard;
+use crate::shard::{Shard, Time};
 use crate::token::{self, Owner};
 
 /// Most states that a client remembers until the push brings them. Beyond this, the oldest counts as lost
@@ -43,26 +43,26 @@ impl Safety {
 impl Shard {
     /// Schedules the first safety poll of a client, at the client's own phase.
     pub(super) fn safety_begins(&mut self, index: u32) {
-        let Some(safety) = &self.safety else { return };
-        let conn = &mut self.crowd[index as usize];
+        let Some(safety) = &self.asking.safety else { return };
+        let conn = &mut self.crowd[index];
         let number = u64::from(conn.number);
         conn.add_poller(&safety.config, Draw::new(self.plan.arm.seed, Purpose::Mask, number).next_u64());
         let phase = Draw::new(self.plan.arm.seed, Purpose::PollPhase, number).unit();
         let due_ns = conn.due_ns + (phase * safety.interval_ns as f64) as u64;
-        self.wheel.insert(due_ns, token::pack(Owner::Safety, 0, index));
+        self.io.wheel.insert(due_ns, token::pack(Owner::Safety, 0, index));
     }
 
     /// A safety poll is due.
     pub(super) fn safety_due(&mut self, index: u32) {
-        let Some(safety) = &self.safety else { return };
-        if self.crowd[index as usize].side.is_none() {
+        let Some(safety) = &self.asking.safety else { return };
+        if self.crowd[index].side.is_none() {
             return;
         }
-        self.wheel.insert(self.now_ns + safety.interval_ns, token::pack(Owner::Safety, 0, index));
-        let line = self.crowd[index as usize].line(Lane::Command);
+        self.io.wheel.insert(self.time.now_ns + safety.interval_ns, token::pack(Owner::Safety, 0, index));
+        let line = self.crowd[index].line(Lane::Command);
         match line.phase {
             Phase::Connecting | Phase::Asked => {
-                self.accounting.record.counts.overruns += u64::from(self.in_measure);
+                self.accounting.record.counts.overruns += u64::from(self.time.in_measure);
             }
             _ if line.link.is_some() => self.safety_asks(index),
             _ => self.connect(index, Lane::Command),
@@ -71,18 +71,18 @@ impl Shard {
 
     /// Polls over the second line, which is connected.
     pub(super) fn safety_asks(&mut self, index: u32) {
-        let Some(safety) = &mut self.safety else { return };
-        let conn = &mut self.crowd[index as usize];
+        let Some(safety) = &mut self.asking.safety else { return };
+        let conn = &mut self.crowd[index];
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
-        self.scratch.clear();
+        self.io.scratch.clear();
         let number = conn.number;
         let (client, seen) = conn.client_on(Lane::Command);
         let Safety { arm, config, requests, .. } = safety;
-        requests.subscribe(arm, config, client, (number, seen), &channels, &mut self.scratch);
+        requests.subscribe(arm, config, client, (number, seen), &channels, &mut self.io.scratch);
         let line = conn.line_mut(Lane::Command);
         line.phase = Phase::Asked;
         line.give_up_ns = Clock::now() + arm.handshake_timeout_ns;
-        self.accounting.record.counts.safety.polls += u64::from(self.in_measure);
+        self.accounting.record.counts.safety.polls += u64::from(self.time.in_measure);
         self.write_scratch(index, Lane::Command);
     }
 
@@ -91,12 +91,12 @@ impl Shard {
         match event {
             Event::Data(bytes) => self.safety_data(index, bytes),
             Event::MessageEnd => {
-                let line = self.crowd[index as usize].line_mut(Lane::Command);
+                let line = self.crowd[index].line_mut(Lane::Command);
                 line.scanner.reset();
                 line.sight = None;
             }
             Event::Answered { .. } => {
-                let conn = &mut self.crowd[index as usize];
+                let conn = &mut self.crowd[index];
                 let line = conn.line_mut(Lane::Command);
                 line.phase = Phase::Resting;
                 line.give_up_ns = NEVER;
@@ -111,13 +111,17 @@ impl Shard {
     }
 
     fn safety_data(&mut self, index: u32, bytes: &[u8]) {
-        let encoded =
-            if self.payloads.are_plain() { None } else { self.encoded_stamps(index, Lane::Command, bytes) };
-        let Shard { crowd, accounting, now_ns, unread_since_ns, in_measure, .. } = self;
+        let encoded = if self.seen.payloads.are_plain() {
+            None
+        } else {
+            self.encoded_stamps(index, Lane::Command, bytes)
+        };
+        let Shard { crowd, accounting, time, .. } = self;
+        let Time { now_ns, unread_since_ns, in_measure, .. } = &*time;
         let counts = &mut accounting.record.counts;
         counts.payload_bytes += bytes.len() as u64;
         counts.measure_payload_bytes += if *in_measure { bytes.len() as u64 } else { 0 };
-        let Some(side) = &mut crowd[index as usize].side else { return };
+        let Some(side) = &mut crowd[index].side else { return };
         let Side { line, found: shown, .. } = &mut **side;
         let found = |stamp: Stamp| {
             let measured = accounting.in_measure(stamp.due_us * 1_000);
@@ -141,7 +145,7 @@ impl Shard {
     /// push did.
     #[cold]
     pub(super) fn poll_was_first(&mut self, index: u32, stamp: &Stamp) -> bool {
-        let Some(side) = &mut self.crowd[index as usize].side else { return false };
+        let Some(side) = &mut self.crowd[index].side else { return false };
         let id = (stamp.channel, stamp.sequence as u32);
         let Some(at) = side.found.iter().position(|found| *found == id) else { return false };
         side.found.remove(at);
@@ -152,11 +156,11 @@ impl Shard {
 
     /// The second line failed or was lost: the next poll opens another.
     pub(super) fn safety_lost(&mut self, index: u32, kind: &str, what: &str) {
-        if self.crowd[index as usize].line(Lane::Command).phase != Phase::Resting {
-            self.accounting.record.counts.safety.failed += u64::from(self.in_measure);
+        if self.crowd[index].line(Lane::Command).phase != Phase::Resting {
+            self.accounting.record.counts.safety.failed += u64::from(self.time.in_measure);
             self.trouble(kind, &format!("a safety poll: {what}"));
         }
-        self.crowd[index as usize].line_mut(Lane::Command).phase = Phase::Waiting;
+        self.crowd[index].line_mut(Lane::Command).phase = Phase::Waiting;
         self.close(index, Lane::Command);
     }
 }

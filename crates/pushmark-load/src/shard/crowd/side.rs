@@ -9,6 +9,7 @@ use pushmark_net::{Nanos, Ready};
 use pushmark_proto::client::Lane;
 use pushmark_proto::client::bayeux::PENDING_MAX;
 
+use super::Crowd;
 use crate::conn::{Phase, Side};
 use crate::job::Job;
 use crate::never::NEVER;
@@ -41,6 +42,12 @@ impl Seconds {
     pub(crate) fn new(max: u64) -> Seconds {
         Seconds { open: 0, max, waiting: VecDeque::new(), idle: VecDeque::new() }
     }
+
+    /// The arm is over: no client waits any more.
+    pub(crate) fn end(&mut self) {
+        self.waiting.clear();
+        self.idle.clear();
+    }
 }
 
 impl Side {
@@ -50,28 +57,40 @@ impl Side {
     }
 }
 
-impl Shard {
-    /// The poller reports that a client's second socket is ready.
-    pub(crate) fn side_ready(&mut self, index: u32, generation: u32, ready: Ready) {
-        self.client_ready(index, Lane::Command, generation, ready);
-        self.drop_useless_side(index);
-    }
-
+impl Crowd {
     /// Drops a second line that is neither open nor needed. It is called where nothing works on that line,
     /// or where what does so asks next whether its connection is still current.
     pub(super) fn drop_useless_side(&mut self, index: u32) {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self[index];
         if conn.side.as_ref().is_some_and(|side| side.is_useless()) {
             conn.side = None;
         }
     }
 
+    /// Whether this connection has been idle since then. One that was read and is not parsed yet is not.
+    fn is_idle(&self, (since_ns, index, generation): (Nanos, u32, u32)) -> bool {
+        self[index].side.as_ref().is_some_and(|side| {
+            side.line.generation == generation
+                && side.line.phase == Phase::Resting
+                && !side.line.unparsed
+                && side.idle_since_ns == since_ns
+        })
+    }
+}
+
+impl Shard {
+    /// The poller reports that a client's second socket is ready.
+    pub(crate) fn side_ready(&mut self, index: u32, generation: u32, ready: Ready) {
+        self.client_ready(index, Lane::Command, generation, ready);
+        self.crowd.drop_useless_side(index);
+    }
+
     /// The second connection is established.
     pub(super) fn side_connected(&mut self, index: u32) {
-        let line = self.crowd[index as usize].line_mut(Lane::Command);
+        let line = self.crowd[index].line_mut(Lane::Command);
         line.phase = Phase::Resting;
         line.give_up_ns = NEVER;
-        match self.safety {
+        match self.asking.safety {
             Some(_) => self.safety_asks(index),
             None => self.second_line_goes_on(index),
         }
@@ -79,7 +98,7 @@ impl Shard {
 
     /// A publication of this client is due. It goes over the second line, which is made if need be.
     pub(super) fn publishes_aside(&mut self, index: u32, job: Job) {
-        let side = self.crowd[index as usize].side_or_new();
+        let side = self.crowd[index].side_or_new();
         if side.jobs.len() >= JOBS_MAX {
             let record = &mut self.accounting.record;
             record.counts.pool_exhausted += u64::from(job.measured);
@@ -88,12 +107,12 @@ impl Shard {
         }
         side.jobs.push(job);
         self.second_line_goes_on(index);
-        self.drop_useless_side(index);
+        self.crowd.drop_useless_side(index);
     }
 
     /// Writes what waits, opens a connection for it, or rests.
     pub(super) fn second_line_goes_on(&mut self, index: u32) {
-        let conn = &self.crowd[index as usize];
+        let conn = &self.crowd[index];
         let line = conn.line(Lane::Command);
         if matches!(line.phase, Phase::Connecting | Phase::Asked) {
             return;
@@ -103,14 +122,15 @@ impl Shard {
         if line.link.is_some() && line.reused && !reusable {
             self.close_second(index);
         }
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let side = conn.side.as_mut().expect("a second line");
         let has_work = !side.jobs.is_empty() || conn.client.wants(Lane::Command);
         match side.line.link {
             Some(_) if has_work => self.write_commands(index),
             Some(_) => {
-                side.idle_since_ns = self.now_ns;
-                self.seconds.idle.push_back((self.now_ns, index, side.line.generation));
+                side.idle_since_ns = self.time.now_ns;
+                let entry = (self.time.now_ns, index, side.line.generation);
+                self.crowd.seconds.idle.push_back(entry);
             }
             None if has_work && !side.queued => self.open_second(index),
             None => {}
@@ -123,7 +143,7 @@ impl Shard {
         let most = arm.publisher.as_ref().map_or(1, |p| p.size.max().max(1));
         let timeout_ns = arm.publisher.as_ref().map_or(arm.handshake_timeout_ns, |p| p.timeout_ns);
         let batch = (PENDING_MAX / 2 / most).clamp(1, BATCH_MAX);
-        let side = self.crowd[index as usize].side.as_mut().expect("a second line");
+        let side = self.crowd[index].side.as_mut().expect("a second line");
         let jobs: Vec<Job> = side.jobs.drain(..batch.min(side.jobs.len())).collect();
         if side.jobs.is_empty() {
             side.jobs = Vec::new();
@@ -132,119 +152,116 @@ impl Shard {
         for job in jobs {
             taken += u32::from(self.publish_now(index, job));
         }
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         conn.side.as_mut().expect("a second line").unanswered += taken;
-        self.scratch.clear();
+        self.io.scratch.clear();
         let who = (conn.number, Lane::Command);
-        self.requests.subscribe(&self.plan.arm, &self.config, &mut conn.client, who, &[], &mut self.scratch);
-        if self.scratch.is_empty() {
+        self.asking.requests.subscribe(
+            &self.plan.arm,
+            &self.asking.config,
+            &mut conn.client,
+            who,
+            &[],
+            &mut self.io.scratch,
+        );
+        if self.io.scratch.is_empty() {
             return;
         }
         let line = conn.line_mut(Lane::Command);
         line.phase = Phase::Asked;
-        line.give_up_ns = self.now_ns + timeout_ns;
+        line.give_up_ns = self.time.now_ns + timeout_ns;
         let counts = &mut self.accounting.record.counts;
         counts.requests += 1;
-        counts.measure_requests += u64::from(self.in_measure);
+        counts.measure_requests += u64::from(self.time.in_measure);
         self.write_scratch(index, Lane::Command);
     }
 
     /// Opens the second connection, or waits until one becomes free.
     fn open_second(&mut self, index: u32) {
-        if self.seconds.open >= self.seconds.max
-            && (!self.seconds.waiting.is_empty() || !self.close_longest_idle())
+        if self.crowd.seconds.open >= self.crowd.seconds.max
+            && (!self.crowd.seconds.waiting.is_empty() || !self.close_longest_idle())
         {
-            let side = self.crowd[index as usize].side.as_mut().expect("a second line");
+            let side = self.crowd[index].side.as_mut().expect("a second line");
             side.queued = true;
-            self.accounting.record.counts.pool_exhausted += u64::from(self.in_measure);
-            self.seconds.waiting.push_back(index);
+            self.accounting.record.counts.pool_exhausted += u64::from(self.time.in_measure);
+            self.crowd.seconds.waiting.push_back(index);
             return;
         }
-        self.seconds.open += 1;
+        self.crowd.seconds.open += 1;
         let record = &mut self.accounting.record;
         record.counts.bayeux.second_connections += 1;
-        record.second_open_max = record.second_open_max.max(self.seconds.open);
+        record.second_open_max = record.second_open_max.max(self.crowd.seconds.open);
         self.connect(index, Lane::Command);
     }
 
     /// Serves the clients that wait for a second connection, in their order, while there is room.
     pub(crate) fn serve_waiting_seconds(&mut self) {
-        while self.seconds.open < self.seconds.max
-            && let Some(index) = self.seconds.waiting.pop_front()
+        while self.crowd.seconds.open < self.crowd.seconds.max
+            && let Some(index) = self.crowd.seconds.waiting.pop_front()
         {
-            if let Some(side) = &mut self.crowd[index as usize].side {
+            if let Some(side) = &mut self.crowd[index].side {
                 side.queued = false;
                 self.second_line_goes_on(index);
-                self.drop_useless_side(index);
+                self.crowd.drop_useless_side(index);
             }
         }
     }
 
     /// Closes the second connection.
     fn close_second(&mut self, index: u32) {
-        let line = self.crowd[index as usize].line_mut(Lane::Command);
+        let line = self.crowd[index].line_mut(Lane::Command);
         // A connection attempt that failed at once counts as open too.
         let open = line.link.is_some() || line.phase == Phase::Connecting;
         line.phase = Phase::Waiting;
         self.close(index, Lane::Command);
-        self.seconds.open -= u64::from(open);
+        self.crowd.seconds.open -= u64::from(open);
     }
 
     /// Closes the longest idle connection, to make room for another client.
     fn close_longest_idle(&mut self) -> bool {
-        while let Some(entry) = self.seconds.idle.pop_front() {
-            if self.is_idle(entry) {
+        while let Some(entry) = self.crowd.seconds.idle.pop_front() {
+            if self.crowd.is_idle(entry) {
                 let index = entry.1;
                 self.close_second(index);
-                self.drop_useless_side(index);
+                self.crowd.drop_useless_side(index);
                 return true;
             }
         }
         false
     }
 
-    /// Whether this connection has been idle since then. One that was read and is not parsed yet is not.
-    fn is_idle(&self, (since_ns, index, generation): (Nanos, u32, u32)) -> bool {
-        self.crowd[index as usize].side.as_ref().is_some_and(|side| {
-            side.line.generation == generation
-                && side.line.phase == Phase::Resting
-                && !side.line.unparsed
-                && side.idle_since_ns == since_ns
-        })
-    }
-
     /// Closes the connections that have been idle for a second.
     pub(crate) fn close_idle_seconds(&mut self) {
-        while let Some(&entry) = self.seconds.idle.front() {
-            if entry.0 + IDLE_NS > self.now_ns {
+        while let Some(&entry) = self.crowd.seconds.idle.front() {
+            if entry.0 + IDLE_NS > self.time.now_ns {
                 return;
             }
-            self.seconds.idle.pop_front();
-            if self.is_idle(entry) {
+            self.crowd.seconds.idle.pop_front();
+            if self.crowd.is_idle(entry) {
                 self.close_second(entry.1);
-                self.drop_useless_side(entry.1);
+                self.crowd.drop_useless_side(entry.1);
             }
         }
     }
 
     /// The second connection has timed out.
     pub(crate) fn side_timed_out(&mut self, index: u32) {
-        let kind = match self.crowd[index as usize].line(Lane::Command).phase {
+        let kind = match self.crowd[index].line(Lane::Command).phase {
             Phase::Connecting if self.is_handshaking(index, Lane::Command) => "timeout_tls",
             Phase::Connecting => "timeout_connect",
             _ => "timeout_answer",
         };
         self.side_lost(index, kind, "no answer to a publication in time");
-        self.drop_useless_side(index);
+        self.crowd.drop_useless_side(index);
     }
 
     /// The second connection failed or was lost. The publications that it carried have failed. If it
     /// could not be established, the publications that waited for it were never sent.
     pub(super) fn side_lost(&mut self, index: u32, kind: &str, what: &str) {
-        if self.safety.is_some() {
+        if self.asking.safety.is_some() {
             return self.safety_lost(index, kind, what);
         }
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let side = conn.side.as_mut().expect("a second line");
         let phase = side.line.phase;
         let unanswered = std::mem::take(&mut side.unanswered);
@@ -259,17 +276,17 @@ impl Shard {
         }
         self.publications_failed(kind, unanswered);
         self.close_second(index);
-        if self.crowd[index as usize].side.as_ref().is_some_and(|side| !side.jobs.is_empty()) {
+        if self.crowd[index].side.as_ref().is_some_and(|side| !side.jobs.is_empty()) {
             self.second_line_goes_on(index);
         }
     }
 
     /// The client ends, so its second connection is closed.
     pub(super) fn close_side(&mut self, index: u32) {
-        let Some(side) = &mut self.crowd[index as usize].side else { return };
-        if self.safety.is_some() {
+        let Some(side) = &mut self.crowd[index].side else { return };
+        if self.asking.safety.is_some() {
             self.close(index, Lane::Command);
-            self.crowd[index as usize].side = None;
+            self.crowd[index].side = None;
             return;
         }
         let jobs = std::mem::take(&mut side.jobs);
@@ -277,12 +294,6 @@ impl Shard {
         let record = &mut self.accounting.record;
         jobs.iter().for_each(|job| job.never_written(record, false));
         self.close_second(index);
-        self.drop_useless_side(index);
-    }
-
-    /// The arm is over: no client waits any more.
-    pub(crate) fn no_more_seconds(&mut self) {
-        self.seconds.waiting.clear();
-        self.seconds.idle.clear();
+        self.crowd.drop_useless_side(index);
     }
 }

@@ -13,13 +13,13 @@ use crate::token::{self, Owner};
 impl Shard {
     pub(super) fn opened(&mut self, index: u32, status: u16, acknowledged: Option<&str>) {
         let transport = self.transport();
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if transport.is_push() {
             conn.first.phase = Phase::Open;
             // A head only shows that the target responds. If a text is awaited, the time-out runs on
             // until it arrives.
             conn.first.give_up_ns = match conn.subscribed {
-                true => self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns),
+                true => self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.time.now_ns + idle_ns),
                 false => conn.asked_ns + self.plan.arm.handshake_timeout_ns,
             };
             conn.dismissed = transport == Transport::Sse && status == 204;
@@ -29,9 +29,9 @@ impl Shard {
             return;
         }
         if conn.first.stamps == 0 && !conn.subscribed {
-            self.heads_seen = true;
+            self.seen.heads = true;
         }
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if conn.subscribed {
             if conn.assumed.take().is_some() {
                 conn.attempts = 0;
@@ -40,7 +40,7 @@ impl Shard {
         }
         if acknowledged.is_some() {
             self.stands(index, SubscribedBy::Acknowledged, acknowledged);
-        } else if transport.is_push() && self.config.ready.is_none() && status != 204 {
+        } else if transport.is_push() && self.asking.config.ready.is_none() && status != 204 {
             self.stands(index, SubscribedBy::Head, None);
         }
         if transport == Transport::WebSocket && status == 101 {
@@ -51,34 +51,35 @@ impl Shard {
     /// Sends the application messages of a new WebSocket, and schedules its periodic ones.
     pub(super) fn after_open(&mut self, index: u32) {
         let arm = &self.plan.arm;
-        let generation = self.crowd[index as usize].first.generation;
+        let generation = self.crowd[index].first.generation;
         for n in 0..arm.subscribe.after_open.len() {
             self.say(index, |subscribe| &subscribe.after_open[n]);
         }
         for (n, every) in self.plan.arm.subscribe.every.iter().enumerate().take(8) {
             let token = token::pack(Owner::Every(n as u8), generation, index);
-            self.wheel.insert(self.now_ns + every.after_ns, token);
+            self.io.wheel.insert(self.time.now_ns + every.after_ns, token);
         }
     }
 
     /// Appends a WebSocket message, filled in for this client, to the bytes to be written.
     pub(super) fn say(&mut self, index: u32, text: impl Fn(&Subscribe) -> &Template) {
         let arm = &self.plan.arm;
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
         let mut filled = Vec::new();
-        self.requests.fill(arm, text(&arm.subscribe), conn.number, &channels, &[], &mut filled);
-        conn.client.write_text(&filled, &mut self.scratch);
+        self.asking.requests.fill(arm, text(&arm.subscribe), conn.number, &channels, &[], &mut filled);
+        conn.client.write_text(&filled, &mut self.io.scratch);
     }
 
     /// The subscription is established.
     pub(super) fn stands(&mut self, index: u32, by: SubscribedBy, acknowledged: Option<&str>) {
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         if conn.subscribed {
             return;
         }
         conn.subscribed = true;
-        self.connected += 1;
+        self.crowd.connected += 1;
+        let conn = &mut self.crowd[index];
         let record = &mut self.accounting.record;
         record.subscribed_by = record.subscribed_by.max(by);
         let counted = if conn.ever_subscribed { Assumed::Reconnected } else { Assumed::Opened };
@@ -91,18 +92,18 @@ impl Shard {
         } else {
             conn.attempts = 0;
             if counted == Assumed::Opened {
-                record.times.connect_subscribed.record_ns(conn.due_ns, self.now_ns);
+                record.times.connect_subscribed.record_ns(conn.due_ns, self.time.now_ns);
             }
             if conn.first.phase == Phase::Open && self.plan.arm.transport.is_push() {
                 conn.first.give_up_ns =
-                    self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.now_ns + idle_ns);
+                    self.plan.arm.idle_timeout_ns.map_or(NEVER, |idle_ns| self.time.now_ns + idle_ns);
             }
         }
         conn.ever_subscribed = true;
         match acknowledged {
             None => self.accounting.subscription_stands(index, |_| None),
             Some(text) => {
-                let requests = &self.requests;
+                let requests = &self.asking.requests;
                 let lasts: Vec<(u32, Option<u64>)> = text
                     .split(',')
                     .filter_map(|pair| {

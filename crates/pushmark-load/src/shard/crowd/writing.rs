@@ -31,24 +31,24 @@ impl Shard {
     /// Writes the handshake or the next request on the client's first line.
     pub(super) fn ask(&mut self, index: u32) {
         let arm = &self.plan.arm;
-        let conn = &mut self.crowd[index as usize];
+        let conn = &mut self.crowd[index];
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
         let will_subscribe = !arm.transport.is_bayeux() || conn.client.will_subscribe(Lane::Connect);
-        self.scratch.clear();
-        self.requests.subscribe(
+        self.io.scratch.clear();
+        self.asking.requests.subscribe(
             arm,
-            &self.config,
+            &self.asking.config,
             &mut conn.client,
             (conn.number, Lane::Connect),
             &channels,
-            &mut self.scratch,
+            &mut self.io.scratch,
         );
         let asked_ns = Clock::now();
         conn.held = conn.client.bayeux().is_some_and(|s| s.is_held() && !s.is_prompt());
         let listens = arm.transport == Transport::LongPoll || conn.held;
         if listens && conn.ever_subscribed && conn.heard_ns > 0 {
             let times = &mut self.accounting.record.times;
-            if self.in_measure {
+            if self.time.in_measure {
                 times.deaf.record_ns(conn.heard_ns, asked_ns);
                 if conn.first.newest_sent_us > 0 {
                     times.in_flight.record_ns(conn.first.newest_sent_us * 1_000, asked_ns);
@@ -58,7 +58,7 @@ impl Shard {
         if !arm.transport.is_push() {
             let counts = &mut self.accounting.record.counts;
             counts.requests += 1;
-            counts.measure_requests += u64::from(self.in_measure);
+            counts.measure_requests += u64::from(self.time.in_measure);
         }
         conn.first.phase = Phase::Asked;
         conn.asked_ns = asked_ns;
@@ -78,10 +78,11 @@ impl Shard {
             if arm.publisher.is_some() {
                 self.accounting.subscription_asked(index);
             }
-            let conn = &self.crowd[index as usize];
-            let may_assume = !self.transport().is_websocket() && self.config.ready.is_none();
+            let conn = &self.crowd[index];
+            let may_assume = !self.transport().is_websocket() && self.asking.config.ready.is_none();
             if may_assume && self.transport() != Transport::Poll && !self.transport().is_bayeux() {
-                self.wheel
+                self.io
+                    .wheel
                     .insert(asked_ns + SETTLE_NS, token::pack(Owner::Settle, conn.first.generation, index));
             }
         }
@@ -91,7 +92,7 @@ impl Shard {
     /// Whether the bytes that wait to be written have reached the limit. Heartbeats and publications are
     /// then not added.
     pub(super) fn is_full(&self, index: u32, lane: Lane) -> bool {
-        let waits = self.crowd[index as usize].line(lane).out.len();
+        let waits = self.crowd[index].line(lane).out.len();
         waits > OUT_MAX && waits > OUT_MAX + 2 * self.publication_max()
     }
 
@@ -105,24 +106,24 @@ impl Shard {
 
     /// Writes the bytes in `scratch`, and keeps what does not fit.
     pub(super) fn write_scratch(&mut self, index: u32, lane: Lane) {
-        let line = self.crowd[index as usize].line_mut(lane);
+        let line = self.crowd[index].line_mut(lane);
         if !line.out.is_empty() {
-            line.out.extend_from_slice(&self.scratch);
+            line.out.extend_from_slice(&self.io.scratch);
             if self.is_full(index, lane) {
                 self.hold_back(index, lane);
             }
             return;
         }
         let Some(link) = line.link.as_mut() else { return };
-        match link.write(&self.scratch) {
+        match link.write(&self.io.scratch) {
             Ok(written) => {
                 let counts = &mut self.accounting.record.counts;
                 counts.bytes_out += written as u64;
-                if self.in_measure {
+                if self.time.in_measure {
                     counts.measure_bytes_out += written as u64;
                 }
-                if written < self.scratch.len() {
-                    line.out.extend_from_slice(&self.scratch[written..]);
+                if written < self.io.scratch.len() {
+                    line.out.extend_from_slice(&self.io.scratch[written..]);
                     self.watch(index, lane, true);
                 }
             }
@@ -131,12 +132,12 @@ impl Shard {
     }
 
     pub(super) fn flush(&mut self, index: u32, lane: Lane) {
-        self.scratch.clear();
-        let line = self.crowd[index as usize].line_mut(lane);
-        self.scratch.append(&mut line.out);
+        self.io.scratch.clear();
+        let line = self.crowd[index].line_mut(lane);
+        self.io.scratch.append(&mut line.out);
         line.out = Vec::new();
         self.write_scratch(index, lane);
-        let line = self.crowd[index as usize].line_mut(lane);
+        let line = self.crowd[index].line_mut(lane);
         if line.out.is_empty() && line.link.is_some() {
             line.held = false;
             self.watch(index, lane, false);
@@ -146,7 +147,7 @@ impl Shard {
     /// Stops reading a connection until its target has read what was sent to it.
     #[cold]
     fn hold_back(&mut self, index: u32, lane: Lane) {
-        let line = self.crowd[index as usize].line_mut(lane);
+        let line = self.crowd[index].line_mut(lane);
         if std::mem::replace(&mut line.held, true) {
             return;
         }
@@ -156,7 +157,7 @@ impl Shard {
     }
 
     fn watch(&mut self, index: u32, lane: Lane, writing: bool) {
-        let line = self.crowd[index as usize].line_mut(lane);
+        let line = self.crowd[index].line_mut(lane);
         if line.link.is_some() && line.writing != writing {
             line.writing = writing;
             self.watch_anew(index, lane);
@@ -165,7 +166,7 @@ impl Shard {
 
     /// Registers a line's interest with the poller. What is ready already is reported again.
     pub(super) fn watch_anew(&mut self, index: u32, lane: Lane) {
-        let conn = &self.crowd[index as usize];
+        let conn = &self.crowd[index];
         let line = conn.line(lane);
         let Some(link) = &line.link else { return };
         let interest = match (line.held, line.writing) {
@@ -175,9 +176,9 @@ impl Shard {
         };
         // A failure shows at the next read or write.
         if line.held {
-            let _ = self.poller.hold(link.fd());
+            let _ = self.io.poller.hold(link.fd());
         }
-        let _ = self.poller.modify(link.fd(), conn.token(index, lane), interest);
+        let _ = self.io.poller.modify(link.fd(), conn.token(index, lane), interest);
     }
 
     /// Returns the payload of a peer's publication, stamped now, and counts it.
@@ -200,7 +201,7 @@ impl Shard {
             draw_padding(arm.seed, &stamp, &mut payload[..size - STAMP_LEN]);
         }
         counts.published_all += 1;
-        counts.sent_in_measure += u64::from(self.in_measure);
+        counts.sent_in_measure += u64::from(self.time.in_measure);
         if job.measured {
             counts.published += 1;
             self.accounting.record.times.publish_lag.record_ns(job.due_ns, sent_ns);
