@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use pushmark_model::run::RunFiles;
-use pushmark_model::run::{Reason, Run, ServerRef, VerdictState};
+use pushmark_model::metrics::Expression;
+use pushmark_model::run::{Reason, Run, RunFiles, ServerRef, VerdictState};
 use pushmark_model::search::{Answer, Probe, ProbeRow};
 use pushmark_model::transport::Transport;
 
@@ -42,7 +42,7 @@ pub(super) fn probe(
     row.notes.clear();
     row.run = Some(run.id.clone());
     row.verdict = Some(run.verdict.state);
-    row.answer = judge(ask, run, &mut row);
+    row.answer = judge(&ask.keep, run, &mut row);
     if session.keep(&files, &assembled.intervals, &assembled.logs, &folder.join(&run.id)).is_none() {
         return Err(Ending::error(Exit::Internal, "the run of a probe could not be kept"));
     }
@@ -50,12 +50,12 @@ pub(super) fn probe(
 }
 
 /// Returns the answer of a run; adds values and failed conditions to the row.
-fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
+fn judge(keep: &[Expression], run: &Run, row: &mut ProbeRow) -> Answer {
     let Some(arm) = run.arms.first() else {
         row.notes.push("nothing was measured".to_owned());
         return Answer::Unbelieved;
     };
-    for expression in &ask.keep {
+    for expression in keep {
         let text = expression.to_string();
         let outcome = expression.evaluate(arm);
         match outcome.value {
@@ -68,8 +68,15 @@ fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
             row.notes.push(format!("not kept: {text}"));
         }
     }
-    let kept = ask.keep.iter().all(|expression| expression.evaluate(arm).ok);
-    let doubts = doubts(ask, run, arm.transport);
+    let kept = keep.iter().all(|expression| expression.evaluate(arm).ok);
+    let doubts_of = |keep: &[Expression]| doubts(keep, run, arm.transport);
+    let doubts = doubts_of(keep);
+    // A condition that fails on a figure without a doubt has failed, whatever is doubted beside it.
+    let certain = |expression: &Expression| {
+        let outcome = expression.evaluate(arm);
+        let state = doubts_of(std::slice::from_ref(expression)).first().map(|reason| reason.state);
+        !outcome.ok && outcome.value.is_some() && state <= Some(VerdictState::Suspect)
+    };
     let believed = match doubts.iter().map(|reason| reason.state).max() {
         None | Some(VerdictState::Valid | VerdictState::Suspect) => true,
         Some(VerdictState::Incomplete) => false,
@@ -81,6 +88,7 @@ fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
             row.notes.extend(arm.error.clone());
             Answer::Failed
         }
+        () if keep.iter().any(certain) => Answer::Failed,
         () if !believed => {
             let reason = doubts.first().map(|reason| reason.seen.clone());
             row.notes.insert(0, reason.unwrap_or_else(|| format!("the run is {}", run.verdict.state.name())));
@@ -93,8 +101,8 @@ fn judge(ask: &Ask, run: &Run, row: &mut ProbeRow) -> Answer {
 
 /// Returns doubts about the conditions, worst first. An overflow of the target's listen queue is its
 /// limit and not a doubt here: its effect on clients is what is searched.
-fn doubts<'a>(ask: &Ask, run: &'a Run, arm: Transport) -> Vec<&'a Reason> {
-    let names: Vec<&str> = ask.keep.iter().map(|expression| expression.metric().name.as_str()).collect();
+fn doubts<'a>(keep: &[Expression], run: &'a Run, arm: Transport) -> Vec<&'a Reason> {
+    let names: Vec<&str> = keep.iter().map(|expression| expression.metric().name.as_str()).collect();
     let of_arm = |reason: &&Reason| reason.arm.is_none_or(|of| of == arm);
     let about = |reason: &&Reason| names.iter().any(|name| reason.concerns_metric(name));
     let own = run.verdict.reasons.iter().filter(of_arm).filter(about);
@@ -115,7 +123,51 @@ fn only_looks_worse(reasons: &[&Reason]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use pushmark_model::search::Why;
+
     use super::*;
+
+    #[test]
+    fn a_loss_is_certain_though_a_latency_beside_it_is_doubted() {
+        let mut run = pushmark_store::testing::run("20261121T200412Z-fan-out-k3f9");
+        run.verdict.reasons.push(Reason {
+            code: "read_lag".to_owned(),
+            state: VerdictState::Invalid,
+            arm: None,
+            concerns: vec!["latency.p90".to_owned()],
+            seen: "read lag p90 is 75 %".to_owned(),
+            why: String::new(),
+            try_: String::new(),
+        });
+        let keep = |metric, bound| Expression::parse(metric, bound).unwrap();
+        let answer = |run: &Run, keep: &[Expression]| {
+            let mut row = ProbeRow {
+                at: 8.0,
+                why: Why::Start,
+                window_s: 1.0,
+                answer: Answer::Held,
+                run: None,
+                verdict: None,
+                values: BTreeMap::new(),
+                notes: Vec::new(),
+            };
+            judge(keep, run, &mut row)
+        };
+        // Two deliveries are missing.
+        let (missing, late) = (keep("delivery.missing", "== 0"), keep("delivery.p90", "< 100us"));
+        assert_eq!(answer(&run, &[missing.clone(), late.clone()]), Answer::Failed);
+        assert_eq!(
+            answer(&run, std::slice::from_ref(&late)),
+            Answer::Unbelieved,
+            "it may be the generator's"
+        );
+        run.verdict.reasons[0].concerns = vec!["counts".to_owned()];
+        assert_eq!(answer(&run, &[missing]), Answer::Unbelieved);
+        run.verdict.reasons.clear();
+        assert_eq!(answer(&run, &[late]), Answer::Failed);
+    }
 
     #[test]
     fn our_own_queueing_only_looks_worse_and_a_load_not_made_does_not() {

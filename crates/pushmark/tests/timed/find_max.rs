@@ -62,7 +62,8 @@ fn a_planted_limit_is_found() {
     }
     assert!(names.contains(&"search.json".to_owned()) && names.contains(&"report.html".to_owned()));
     assert_eq!(tool.names("found").len(), probes.len() + 2, "{names:?}");
-    ended.says(&["probe 1  8 connections (start)  held", "failed"]);
+    // On a busy machine a probe may have no answer, and is made again.
+    ended.says(&["probe 1  8 connections (start)", "  held  ", "failed"]);
 }
 
 /// A message of 128 bytes and its frame are written at 10 bytes a ms: no connection receives 80 a second.
