@@ -50,16 +50,14 @@ pub fn listener(port: u16, root: i32) -> Listener {
     if sockets.is_empty() {
         return Listener::None;
     }
-    let all: Vec<Process> = procfs::process::all_processes().into_iter().flatten().flatten().collect();
-    let own = tree(&all, root);
+    let own = tree(root);
     let holds = |process: &Process| -> Option<bool> {
         let mut descriptors = process.fd().ok()?.flatten();
         Some(descriptors.any(|fd| matches!(fd.target, FDTarget::Socket(inode) if sockets.contains(&inode))))
     };
-    let (own, others): (Vec<&Process>, Vec<&Process>) = all.iter().partition(|p| own.contains(&p.pid));
     let mut hidden = false;
-    for process in own {
-        match holds(process) {
+    for process in own.iter().filter_map(|pid| Process::new(*pid).ok()) {
+        match holds(&process) {
             Some(true) => return Listener::Own,
             Some(false) => {}
             // It dropped its privileges, or it has just ended.
@@ -69,7 +67,9 @@ pub fn listener(port: u16, root: i32) -> Listener {
     if hidden {
         return Listener::Hidden;
     }
-    let other = others.into_iter().find(|process| holds(process) == Some(true));
+    let others = procfs::process::all_processes().into_iter().flatten().flatten();
+    let mut others = others.filter(|process| !own.contains(&process.pid));
+    let other = others.find(|process| holds(process) == Some(true));
     let name = |process: &Process| process.stat().map_or_else(|_| String::new(), |stat| stat.comm);
     Listener::Stranger(match other {
         Some(process) => format!("process {} ({})", process.pid, name(process)),
@@ -95,10 +95,12 @@ fn inodes(table: &str, port: u16) -> Vec<u64> {
     table.lines().skip(1).filter_map(listening).collect()
 }
 
-/// `root`, its descendants, its process group, and its daemons.
-fn tree(all: &[Process], root: i32) -> HashSet<i32> {
+/// `root`, its descendants, its process group, and its daemons. A process that is looked at has an open folder
+/// in `/proc`, so only one is held at a time: a host may have more processes than this one may open files.
+fn tree(root: i32) -> HashSet<i32> {
     let lineage = Lineage::of(root);
-    let stats: Vec<Stat> = all.iter().filter_map(|process| process.stat().ok()).collect();
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let stats: Vec<Stat> = all.filter_map(|process| process.stat().ok()).collect();
     let mut own = HashSet::from([root]);
     loop {
         let before = own.len();
