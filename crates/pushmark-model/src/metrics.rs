@@ -90,7 +90,7 @@ enum Get {
 }
 
 /// Prefix of `delivery.within_100ms`: a metric exists for every limit.
-const WITHIN: &str = "delivery.within_";
+pub const WITHIN: &str = "delivery.within_";
 
 const WITHIN_ABOUT: &str = "share of intended deliveries that arrived no later than this time after due";
 

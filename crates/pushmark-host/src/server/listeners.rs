@@ -72,7 +72,7 @@ pub fn listener(port: u16, root: i32) -> Listener {
     let other = others.find(|process| holds(process) == Some(true));
     let name = |process: &Process| process.stat().map_or_else(|_| String::new(), |stat| stat.comm);
     Listener::Stranger(match other {
-        Some(process) => format!("process {} ({})", process.pid, name(process)),
+        Some(process) => format!("process {} ({})", process.pid, name(&process)),
         None => "another user's process".to_owned(),
     })
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use pushmark_model::metrics::Expression;
-use pushmark_model::run::{Reason, Run, RunFiles, ServerRef, VerdictState};
+use pushmark_model::metrics::{Expression, WITHIN};
+use pushmark_model::run::{Arm, Reason, Run, RunFiles, ServerRef, VerdictState};
 use pushmark_model::search::{Answer, Probe, ProbeRow};
-use pushmark_model::transport::Transport;
+use pushmark_model::units::Nanos;
 
 use super::{Ask, without_run};
 use crate::run::Start;
@@ -69,7 +69,7 @@ fn judge(keep: &[Expression], run: &Run, row: &mut ProbeRow) -> Answer {
         }
     }
     let kept = keep.iter().all(|expression| expression.evaluate(arm).ok);
-    let doubts_of = |keep: &[Expression]| doubts(keep, run, arm.transport);
+    let doubts_of = |keep: &[Expression]| doubts(keep, run, arm);
     let doubts = doubts_of(keep);
     // A condition that fails on a figure without a doubt has failed, whatever is doubted beside it.
     let certain = |expression: &Expression| {
@@ -101,14 +101,29 @@ fn judge(keep: &[Expression], run: &Run, row: &mut ProbeRow) -> Answer {
 
 /// Returns doubts about the conditions, worst first. An overflow of the target's listen queue is its
 /// limit and not a doubt here: its effect on clients is what is searched.
-fn doubts<'a>(keep: &[Expression], run: &'a Run, arm: Transport) -> Vec<&'a Reason> {
-    let names: Vec<&str> = keep.iter().map(|expression| expression.metric().name.as_str()).collect();
+fn doubts<'a>(keep: &[Expression], run: &'a Run, arm: &Arm) -> Vec<&'a Reason> {
+    let names: Vec<&str> = keep.iter().map(|expression| decided_by(&expression.metric().name, arm)).collect();
+    let arm = arm.transport;
     let of_arm = |reason: &&Reason| reason.arm.is_none_or(|of| of == arm);
     let about = |reason: &&Reason| names.iter().any(|name| reason.concerns_metric(name));
     let own = run.verdict.reasons.iter().filter(of_arm).filter(about);
     let mut all: Vec<&Reason> = own.filter(|reason| reason.code != "listen_overflows").collect();
     all.sort_by_key(|reason| std::cmp::Reverse(reason.state));
     all
+}
+
+/// Returns the figure that decides a condition. If every delivery that arrived came within the time of
+/// `delivery.within_…`, lags did not matter: how many did not arrive decides, and that is a count.
+fn decided_by<'n>(name: &'n str, arm: &Arm) -> &'n str {
+    let limit = name.strip_prefix(WITHIN).and_then(|time| time.parse::<Nanos>().ok());
+    let latency = arm.delivery.as_ref().map(|delivery| &delivery.latency);
+    let arrived = latency.map(|latency| latency.delivered_only.as_deref().unwrap_or(latency));
+    match (limit, arrived.and_then(|arrived| arrived.max_us)) {
+        (Some(limit), Some(slowest_us)) if slowest_us.saturating_mul(1_000) <= limit.0 as i64 => {
+            "delivery.of_intended"
+        }
+        _ => name,
+    }
 }
 
 /// Doubts that can only make figures worse than the server's: the generator's queueing and lack of
@@ -163,6 +178,11 @@ mod tests {
             Answer::Unbelieved,
             "it may be the generator's"
         );
+        // Whatever arrived came in time, so what is short of all is loss.
+        let within = keep("delivery.within_1s", ">= 101%");
+        assert_eq!(answer(&run, std::slice::from_ref(&within)), Answer::Failed);
+        let soon = keep("delivery.within_500us", ">= 99%");
+        assert_eq!(answer(&run, &[soon]), Answer::Unbelieved);
         run.verdict.reasons[0].concerns = vec!["counts".to_owned()];
         assert_eq!(answer(&run, &[missing]), Answer::Unbelieved);
         run.verdict.reasons.clear();
