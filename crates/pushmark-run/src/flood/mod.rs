@@ -1,4 +1,4 @@
-//! Floods: which limit one hit ([`diagnosis`], from [`evidence`]), its curve ([`curve`]), and a
+//! Floods: which limit one hit (`diagnosis`, from `evidence`), its curve (`curve`), and a
 //! flood for each cell of a [`grid`] of heaps and stacks.
 
 pub(crate) mod curve;
