@@ -21,6 +21,6 @@ fn the_pages_of_the_studies_are_those_of_the_record() {
             fs::write(&path, &file.text).unwrap();
         }
         let found = fs::read_to_string(&path).unwrap_or_default();
-        assert!(found == file.text, "{PAGES}/{} is stale: cargo xtask studies writes it anew", file.name);
+        assert!(found == file.text, "{PAGES}/{} is stale: cargo xtask studies rewrites it", file.name);
     }
 }

@@ -68,8 +68,8 @@ fn read(folder: &Path) -> anyhow::Result<Listed> {
         // The reader of whole runs says what is wrong with it.
         _ => {
             let whole = super::folder::parse(&text);
-            let whole = whole.with_context(|| format!("{} cannot be used", path.display()))?;
-            anyhow::bail!("{} cannot be listed: {}", path.display(), whole.id);
+            let wrong = whole.err().unwrap_or_else(|| anyhow::anyhow!("its head cannot be read"));
+            return Err(wrong.context(format!("{} cannot be used", path.display())));
         }
     };
     Ok(Listed {

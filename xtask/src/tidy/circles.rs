@@ -135,7 +135,7 @@ fn firsts(path: &str) -> Vec<&str> {
     firsts
 }
 
-/// The name at the front; empty if there is none.
+/// Returns the identifier that a text begins with, or an empty text.
 fn word(text: &str) -> &str {
     text.split(splits).next().unwrap_or_default()
 }
