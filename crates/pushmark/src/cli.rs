@@ -45,7 +45,7 @@ enum Command {
     Calibrate(cmd::calibrate::CalibrateArgs),
     /// Check pushmark itself on this machine, against known answers
     Selftest(cmd::selftest::SelftestArgs),
-    /// List, show, query, export or remove kept runs
+    /// List, show, export or remove kept runs
     Runs(cmd::runs::RunsArgs),
     /// List, build and start the reference servers
     Servers(cmd::servers::ServersArgs),
