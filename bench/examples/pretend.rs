@@ -44,8 +44,8 @@ fn main() {
 fn serve(arguments: &[String]) {
     let truth =
         arguments.iter().position(|word| word == "--truth").map(|at| arguments[at + 1].clone().into());
-    let options = pushmark_server::Options { truth, ..pushmark_server::Options::default() };
-    pushmark_server::serve(options, |address| println!("listening on http://{address}")).expect("it serves");
+    let options = pushmark_builtin::Options { truth, ..pushmark_builtin::Options::default() };
+    pushmark_builtin::serve(options, |address| println!("listening on http://{address}")).expect("it serves");
 }
 
 /// Hears every client's events; counts those due in the window, but for what is forgotten.

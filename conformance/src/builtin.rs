@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use pushmark_server::{Access, Options, Stop};
+use pushmark_builtin::{Access, Options, Stop};
 
 use crate::http::{self, Answer};
 use crate::{PATIENCE, wait};
@@ -31,7 +31,7 @@ impl Builtin {
         let (sender, ready) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let told = |address| sender.send(address).expect("the test waits");
-            pushmark_server::serve(options, told).expect("the server runs to its end");
+            pushmark_builtin::serve(options, told).expect("the server runs to its end");
         });
         let address = ready.recv_timeout(PATIENCE).expect("the server listens");
         Builtin { address, stop, thread: Some(thread) }

@@ -4,9 +4,13 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod coverage;
+mod expect;
+mod front;
 mod page;
 mod printed;
 mod questions;
+mod settings;
 mod study;
 
 use std::path::Path;
@@ -26,11 +30,13 @@ pub struct Drawn {
 /// Draws every page of the tree, with its figures.
 ///
 /// # Errors
-/// Fails if a suite, its questions or its kept runs cannot be read.
+/// Fails if a suite, its questions or its kept runs cannot be read, or if a run had a setting of which its page
+/// says nothing.
 pub fn draw(root: &Path) -> anyhow::Result<Vec<Drawn>> {
-    let mut drawn = Vec::new();
-    for (number, suites) in study::read(root)? {
-        page::draw(number, &suites, &mut drawn);
+    let studies = study::read(root)?;
+    let mut drawn = vec![front::draw(&studies)];
+    for (number, suites) in &studies {
+        page::draw(*number, suites, &mut drawn)?;
     }
     Ok(drawn)
 }

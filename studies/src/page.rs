@@ -9,11 +9,16 @@ use pushmark_report::suite::parts::{
 
 use crate::questions::Questions;
 use crate::study::{SUITES, StudySuite};
-use crate::{Drawn, answers, printed};
+use crate::{Drawn, answers, printed, settings};
 
 /// Draws the page of the study to which all these suites belong, and its figures.
-pub(crate) fn draw(number: u32, suites: &[StudySuite], drawn: &mut Vec<Drawn>) {
-    let Some(first) = suites.iter().find(|s| !s.study.then.is_empty()).or(suites.first()) else { return };
+///
+/// # Errors
+/// Fails if a run had a setting of which the page says nothing.
+pub(crate) fn draw(number: u32, suites: &[StudySuite], drawn: &mut Vec<Drawn>) -> anyhow::Result<()> {
+    let Some(first) = suites.iter().find(|s| !s.study.then.is_empty()).or(suites.first()) else {
+        return Ok(());
+    };
     let study = &first.study;
     let mut text = format!("# Study {number}: {}\n\n", study.title);
     let out = &mut text;
@@ -31,12 +36,13 @@ pub(crate) fn draw(number: u32, suites: &[StudySuite], drawn: &mut Vec<Drawn>) {
         out.push('\n');
     }
     for suite in suites {
-        section(out, drawn, number, suite);
+        section(out, drawn, number, suite)?;
     }
     while text.ends_with("\n\n") {
         text.pop();
     }
     drawn.push(Drawn { name: format!("{number}.md"), text });
+    Ok(())
 }
 
 fn list(out: &mut String, title: &str, items: &[String]) {
@@ -49,7 +55,7 @@ fn list(out: &mut String, title: &str, items: &[String]) {
     }
 }
 
-fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudySuite) {
+fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudySuite) -> anyhow::Result<()> {
     let _ = writeln!(out, "## Suite `{}`\n\n{}\n", suite.name, suite.analysis);
     if !suite.questions.adds.is_empty() {
         let _ = writeln!(out, "This suite is ours, not the study's. {}\n", suite.questions.adds);
@@ -61,25 +67,34 @@ fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudyS
             suite.name
         );
         unanswered(out, &suite.questions);
-        return;
+        return Ok(());
     };
     let view = View::new(&kept.suite, &kept.runs);
     set_up(out, &view, &kept.folder);
+    settings::table(out, &suite.questions.settings, &kept.runs)?;
     if let Some(said) = limit(&view) {
         let _ = writeln!(out, "{said}\n");
     }
     if !suite.questions.questions.is_empty() {
         out.push_str("### Its questions\n\n");
         for question in &suite.questions.questions {
-            let _ = writeln!(out, "**{}**\n\n{}\n", question.ask, answers::answer(&view, question));
-            if let Some(published) = &question.published {
-                let _ = writeln!(out, "The study: {published}\n");
-            }
+            let answer = answers::answer(&view, question);
+            let _ = match &question.published {
+                Some(published) => writeln!(
+                    out,
+                    "**{}** The study: {published}\n\nToday: **{}**. {}\n",
+                    question.ask,
+                    answer.verdict.words(),
+                    answer.words
+                ),
+                None => writeln!(out, "**{}**\n\n{}\n", question.ask, answer.words),
+            };
         }
     }
     crashes(out, &view);
     printed::table(out, &view);
     figures(out, drawn, &view, number);
+    Ok(())
 }
 
 /// Writes the questions, even without an answer.
@@ -139,13 +154,15 @@ fn ids(cell: &Cell<'_>) -> String {
 fn crashes(out: &mut String, view: &View<'_>) {
     let mut lines = Vec::new();
     for cell in &view.cells {
-        for arm in cell.arms().iter().filter(|a| fate_of(a) == Fate::Died) {
-            lines.push(format!(
-                "- `{}`: the server died: {}. Run {}.",
-                cell.case.id,
-                reason_of(arm).trim_end_matches('.'),
-                ids(cell)
-            ));
+        for arm in cell.arms() {
+            let hung =
+                arm.starts.iter().any(|start| start.last_words.as_ref().is_some_and(|words| words.hung));
+            let how = match fate_of(arm) {
+                Fate::Died => format!("the server died: {}", reason_of(arm).trim_end_matches('.')),
+                _ if hung => "the server hung at the end, and was killed".to_owned(),
+                _ => continue,
+            };
+            lines.push(format!("- `{}`: {how}. Run {}.", cell.case.id, ids(cell)));
         }
     }
     let mut told: Vec<&str> = Vec::new();

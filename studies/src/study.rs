@@ -24,6 +24,8 @@ pub(crate) struct StudySuite {
     pub(crate) name: String,
     /// What it shows.
     pub(crate) analysis: String,
+    /// The number of its cases.
+    pub(crate) cases: usize,
     /// What it says of the study.
     pub(crate) study: Study,
     /// What the page asks of its runs.
@@ -52,31 +54,41 @@ pub(crate) fn read(root: &Path) -> anyhow::Result<BTreeMap<u32, Vec<StudySuite>>
 }
 
 fn suite(root: &Path, path: &Path) -> anyhow::Result<StudySuite> {
-    let file = SuiteFile::parse(&fs::read_to_string(path)?, &[]).map_err(|errors| anyhow!("{errors:?}"))?;
+    let text = fs::read_to_string(path)?;
+    let file = SuiteFile::parse(&text, &[]).map_err(|errors| anyhow!("{errors:?}"))?;
     let study = file.study.clone().context("it has no [study]")?;
     let asked = root.join(QUESTIONS).join(path.file_name().context("a file's name")?);
     let read = fs::read_to_string(&asked).map_err(anyhow::Error::from);
     let questions = read.and_then(|text| Questions::read(&text, &file.axes));
     let questions = questions.with_context(|| asked.display().to_string())?;
-    let kept = kept(root, &file)?;
-    Ok(StudySuite { name: file.name, analysis: file.analysis, study, questions, kept })
+    let kept = kept(root, &file, &text)?;
+    Ok(StudySuite {
+        cases: file.cells.len(),
+        name: file.name,
+        analysis: file.analysis,
+        study,
+        questions,
+        kept,
+    })
 }
 
-/// Reads the newest kept runs of a suite.
-fn kept(root: &Path, file: &SuiteFile) -> anyhow::Result<Option<Kept>> {
-    let records = sorted(&root.join("record"))?.into_iter().rev();
-    let Some(folder) = records.map(|r| r.join(&file.name)).find(|f| f.join("suite.json").is_file()) else {
-        return Ok(None);
-    };
-    let text = fs::read_to_string(folder.join("suite.json"))?;
-    let mut suite: Suite = serde_json::from_str(&text).with_context(|| folder.display().to_string())?;
-    suite.figures.clone_from(&file.figures);
-    let runs = store::find_runs(&folder).into_iter().map(|run| {
-        let (run, windows) = store::load(&run)?;
-        Ok(RunFiles { run, windows })
-    });
-    let runs = runs.collect::<anyhow::Result<_>>()?;
-    Ok(Some(Kept { folder: folder.strip_prefix(root)?.display().to_string(), suite, runs }))
+/// Reads the newest kept runs of a suite as its file is now. Runs of another text are not its runs.
+fn kept(root: &Path, file: &SuiteFile, text: &str) -> anyhow::Result<Option<Kept>> {
+    for folder in sorted(&root.join("record"))?.into_iter().rev().map(|record| record.join(&file.name)) {
+        let Ok(kept) = fs::read_to_string(folder.join("suite.json")) else { continue };
+        let mut suite: Suite = serde_json::from_str(&kept).with_context(|| folder.display().to_string())?;
+        if suite.measured() != (Suite { text: text.to_owned(), ..suite.clone() }).measured() {
+            continue;
+        }
+        suite.figures.clone_from(&file.figures);
+        let runs = store::find_runs(&folder).into_iter().map(|run| {
+            let (run, windows) = store::load(&run)?;
+            Ok(RunFiles { run, windows })
+        });
+        let runs = runs.collect::<anyhow::Result<_>>()?;
+        return Ok(Some(Kept { folder: folder.strip_prefix(root)?.display().to_string(), suite, runs }));
+    }
+    Ok(None)
 }
 
 /// The paths in a folder, by name.

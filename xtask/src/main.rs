@@ -59,8 +59,8 @@ const CHORES: [Chore; 10] = [
     },
     Chore {
         name: "record",
-        arguments: "SUITE_DIR DIR",
-        about: "keep the runs of a suite in record/<date>-<machine>/<suite>; again as cases come in",
+        arguments: "--for TIME | SUITE_DIR DIR",
+        about: "measure what is missing of studies/record.toml and keep it; or keep the runs of one suite in record/<date>-<machine>/<suite>",
         run: record::run,
     },
     Chore {

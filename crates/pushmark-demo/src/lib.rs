@@ -9,7 +9,7 @@ mod publisher;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use pushmark_server::Page;
+use pushmark_builtin::Page;
 use serde_json::json;
 
 use pushmark_chart::tokens::PALETTE;

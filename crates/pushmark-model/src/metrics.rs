@@ -421,6 +421,12 @@ const SCALARS: &[Scalar] = &[
         |a| count(a.published.as_ref()?.unreachable),
     ),
     (
+        "published.backpressured",
+        Unit::Count,
+        "publications that the target kept from being sent in measure: it had not answered the peer's earlier ones",
+        |a| count(a.published.as_ref()?.backpressured),
+    ),
+    (
         "published.reconnected",
         Unit::Count,
         "publisher WebSockets that the target ended and that were made again",
@@ -630,6 +636,30 @@ const SCALARS: &[Scalar] = &[
         Unit::Bytes,
         "slope of kernel memory over connections, both ends",
         |a| a.server.as_ref()?.kernel_bytes_per_connection,
+    ),
+    (
+        "server.live_heap_bytes",
+        Unit::Bytes,
+        "heap of a JVM in use after a forced collection with the crowd connected (`target.live_heap`)",
+        |a| a.server.as_ref()?.heap?.live_bytes.map(|n| n as f64),
+    ),
+    ("server.heap_allocated_bytes", Unit::Bytes, "bytes that a JVM allocated in its life", |a| {
+        a.server.as_ref()?.heap?.allocated_bytes.map(|n| n as f64)
+    }),
+    ("server.gc_pause_us", Unit::Micros, "time that a JVM stood still for collections in its life", |a| {
+        a.server.as_ref()?.heap?.pause_us.map(|n| n as f64)
+    }),
+    (
+        "server.emit_us_mean",
+        Unit::Micros,
+        "duration of an emit, first to last write, by the server's own clock (contract 2.3), mean",
+        |a| a.server_says.as_ref()?.pointer("/emits/duration_us/mean")?.as_f64(),
+    ),
+    (
+        "server.emit_us_max",
+        Unit::Micros,
+        "duration of an emit, first to last write, by the server's own clock (contract 2.3), longest",
+        |a| a.server_says.as_ref()?.pointer("/emits/duration_us/max")?.as_f64(),
     ),
     ("server.threads_max", Unit::Count, "most threads of the server", |a| {
         count(a.server.as_ref()?.threads_max)

@@ -25,7 +25,7 @@ pub use crate::environment::{Environment, ServerRef};
 pub use crate::latency::Latency;
 pub use arm::{Arm, Connect, Connections, LastSaid, LastWords, Outcome, Tls};
 pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
-pub use cost::{Foreign, Generator, Server, Wire};
+pub use cost::{Foreign, Generator, Heap, Server, Wire};
 pub use delivery::{AgeOfInformation, Clients, Delivery, Heat, Observed, Published, Spread};
 pub use hybrid::{Hybrid, HybridHalf, SafetyPolls};
 pub use ingest::Ingest;

@@ -1,6 +1,6 @@
 //! The end of a server that did not hold, in a few words.
 
-use pushmark_model::run::LastWords;
+use pushmark_model::run::{LastWords, Outcome};
 
 use super::case::ArmView;
 
@@ -14,6 +14,8 @@ pub(crate) fn of(arm: &ArmView<'_>) -> Option<String> {
     let mut text = match (words.by_itself, words.hung) {
         (true, _) => format!("ended: {}", words.how),
         (false, true) => format!("hung and was {}", words.how),
+        // Its process lives, and it publishes or delivers no more.
+        (false, false) if arm.outcome == Outcome::Died => "fell silent".to_owned(),
         (false, false) => "went on".to_owned(),
     };
     if words.out_of_memory {

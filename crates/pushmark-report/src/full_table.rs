@@ -342,6 +342,9 @@ fn publishing(rows: &mut Rows<'_, '_>) {
     rows.count("publications sent", |a| a.published.as_ref().map(|p| p.sent));
     rows.count("publications failed", |a| a.published.as_ref().map(|p| p.failed));
     rows.count("publications not sent: no connection", |a| a.published.as_ref().map(|p| p.unreachable));
+    rows.count("publications held back by unanswered ones", |a| {
+        a.published.as_ref().map(|p| p.backpressured)
+    });
     rows.measured("publisher lag p99", family::GENERATOR, Write::Time, |a| {
         a.estimate(|s| s.published.as_ref()?.lag.p99_us.map(|v| v as f64), true)
     });

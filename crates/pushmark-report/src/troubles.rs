@@ -58,6 +58,11 @@ pub(crate) fn of(arm: &ArmView<'_>, n: &Notation) -> Vec<String> {
         "publications could not be sent: no connection to the target",
     );
     add(
+        of_published(|p| p.backpressured),
+        "publication could not be sent in time: the target had not answered earlier ones",
+        "publications could not be sent in time: the target had not answered earlier ones",
+    );
+    add(
         of_published(|p| p.reconnected),
         "publisher's connection was closed by the target and opened again (published.reconnected)",
         "publishers' connections were closed by the target and opened again (published.reconnected)",

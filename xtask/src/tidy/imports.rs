@@ -6,7 +6,7 @@ const MODEL: &str = "pushmark-model";
 const PROTO: &str = "pushmark-proto";
 const NET: &str = "pushmark-net";
 const LOAD: &str = "pushmark-load";
-const SERVER: &str = "pushmark-server";
+const BUILTIN: &str = "pushmark-builtin";
 const CHART: &str = "pushmark-chart";
 const REPORT: &str = "pushmark-report";
 const STORE: &str = "pushmark-store";
@@ -25,7 +25,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     (PROTO, &[]),
     (NET, &[MODEL, PROTO]),
     (LOAD, &[MODEL, PROTO, NET]),
-    (SERVER, &[MODEL, PROTO, NET]),
+    (BUILTIN, &[MODEL, PROTO, NET]),
     (CHART, &[MODEL]),
     (REPORT, &[MODEL, CHART]),
     (STORE, &[MODEL]),
@@ -35,8 +35,8 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     (CHECK, &[MODEL, PROTO, NET, CONSOLE, HOST]),
     (RUN, &[MODEL, NET, LOAD, CHART, STORE, CONSOLE, HOST, PROBES]),
     (TRUTH, &[MODEL, NET, REPORT, STORE, CONSOLE, HOST, RUN]),
-    (DEMO, &[MODEL, PROTO, NET, SERVER, CHART]),
-    ("pushmark", &[MODEL, PROTO, NET, SERVER, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, RUN, TRUTH, DEMO]),
+    (DEMO, &[MODEL, PROTO, NET, BUILTIN, CHART]),
+    ("pushmark", &[MODEL, PROTO, NET, BUILTIN, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, RUN, TRUTH, DEMO]),
 ];
 
 /// Crates beside the product: what measures, judges or draws with it is not shipped with it.
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn an_import_against_the_direction_offends() {
         let uses_load = "[dependencies]\npushmark-load.workspace = true\n";
-        assert_eq!(offences("pushmark-server", uses_load), ["pushmark-server may not use pushmark-load"]);
+        assert_eq!(offences("pushmark-builtin", uses_load), ["pushmark-builtin may not use pushmark-load"]);
         assert!(offences("pushmark-run", uses_load).is_empty());
         let uses_model = "[dependencies]\npushmark-model.workspace = true\n";
         assert_eq!(offences("pushmark-proto", uses_model), ["pushmark-proto may not use pushmark-model"]);

@@ -6,7 +6,7 @@ use super::tree::{Offence, Tree, is_test};
 /// Test code that may sleep, with the reason.
 const SLEEPS: [(&str, &str); 5] = [
     ("conformance/src/wait.rs", "asks a foreign process again until it answers, with a deadline"),
-    ("crates/pushmark-server/tests/common/mod.rs", "asks /stats again until it says so, with a deadline"),
+    ("crates/pushmark-builtin/tests/common/mod.rs", "asks /stats again until it says so, with a deadline"),
     (
         "crates/pushmark/tests/tool/mod.rs",
         "asks again with a deadline, and lets time pass where time is what is tested",

@@ -44,6 +44,7 @@ pub fn server(start: &Snapshot, end: &Snapshot, crowd: &[CrowdPoint]) -> Option<
         run_queue_wait_us: micros(before.run_queue_wait_ns, after.run_queue_wait_ns),
         ended: None,
         ended_us: None,
+        heap: None,
     })
 }
 

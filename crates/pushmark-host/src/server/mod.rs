@@ -3,6 +3,7 @@
 pub mod build;
 mod check;
 pub mod cpus;
+pub mod heap;
 pub mod http;
 pub mod jdk;
 mod keeper;

@@ -82,6 +82,7 @@ const LOWER: &[&str] = &[
     "connections.reconnected",
     "published.failed",
     "published.unreachable",
+    "published.backpressured",
     "published.reconnected",
     "published.pool_exhausted",
     "poll.redundant",

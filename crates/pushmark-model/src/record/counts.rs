@@ -127,6 +127,8 @@ sums! {
         /// Of them, those not written because the target could not be reached, or because it had disconnected
         /// the peer whose turn it was.
         unreachable: u64,
+        /// Due in measure and not sent in it, because the target had not answered what the peer sent before.
+        backpressured: u64,
         /// Publications that found no idle publisher connection while the pool was full.
         pool_exhausted: u64,
         /// Established feed connections that their target closed and that were reconnected; measure.

@@ -37,6 +37,9 @@ sums! {
         turn: Distribution,
         /// sent − due of publications, measure.
         publish_lag: Distribution,
+        /// The part of it that is not the target's: sent − the later of due and the instant at which the target
+        /// had answered what the peer sent before; peers over long polling, measure.
+        publish_own_lag: Distribution,
         /// answered − sent, measure.
         publish_accept: Distribution,
         /// Age of the state at each poll answer, measure.

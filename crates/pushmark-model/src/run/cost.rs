@@ -32,12 +32,34 @@ pub struct Server {
     pub threads_max: u64,
     /// Wait time in run queues.
     pub run_queue_wait_us: u64,
+    /// The heap of a JVM that logs its collections.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub heap: Option<Heap>,
     /// How it ended, if it ended by itself: `signal 9`, `exit 1`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ended: Option<String>,
     /// When its end was noticed, from the arm's start; absent if it was noticed at the very end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ended_us: Option<u64>,
+}
+
+/// The heap of a JVM, from its log of collections (`-Xlog:gc`), over its whole life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heap {
+    /// What was in use after the collection that pushmark forced in drain (`target.live_heap`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub live_bytes: Option<u64>,
+    /// Its size after the last collection.
+    pub size_bytes: u64,
+    /// Number of collections; absent if the log was cut.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub collections: Option<u64>,
+    /// Time in which it stood still for them; absent if the log was cut.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pause_us: Option<u64>,
+    /// Bytes allocated before the last collection; absent if the log was cut.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub allocated_bytes: Option<u64>,
 }
 
 /// The generator's cost during measure.

@@ -201,6 +201,10 @@ pub struct Published {
     pub failed_by: BTreeMap<String, u64>,
     /// sent − due.
     pub lag: Latency,
+    /// The part of it that is not the target's: without the wait for the target's answer to what the same peer
+    /// sent before. Absent where publications wait for no answer, or queue for a pool.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub own_lag: Option<Latency>,
     /// answered − sent (external mode).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub accept: Option<Latency>,
@@ -212,6 +216,10 @@ pub struct Published {
     /// just before such a close, and that no client received, has failed.
     #[serde(default)]
     pub reconnected: u64,
+    /// Due in measure and not sent in it, because the target had not answered what the same peer sent before:
+    /// backpressure, not the generator's delay.
+    #[serde(default)]
+    pub backpressured: u64,
     /// Publications that found no idle publisher connection while the pool was full.
     pub pool_exhausted: u64,
     /// Publications per second that the scenario asks for, over all channels.

@@ -127,6 +127,13 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
                 .accepted("server = \"…\" of `pushmark servers list` beside it"),
         );
     }
+    if target.live_heap && target.process.is_none() {
+        errors.push(
+            ScenarioError::at("target.live_heap", "only a JVM that pushmark starts can be made to collect")
+                .found("nothing to start")
+                .accepted("server = \"…\", or [target.process] with start = […]"),
+        );
+    }
     if let (Some(port), None) = (target.port, &target.process) {
         errors.push(
             ScenarioError::at("target.port", "`port` needs a server that pushmark starts")

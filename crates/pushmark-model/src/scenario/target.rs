@@ -39,6 +39,10 @@ pub struct Target {
     /// Whether the server logs its requests. Default: unchanged, which is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<bool>,
+    /// Forces a garbage collection in the middle of drain and reports the heap that is still in use. Only a JVM
+    /// that pushmark starts, with a log of its collections in `{log}`. Default: false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub live_heap: bool,
     /// A CSV file of client identities, its path relative to the scenario; client i uses row i modulo rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use pushmark_model::run::{Outcome, VerdictState};
+use pushmark_model::metrics::Metric;
+use pushmark_model::run::{Outcome, Run, VerdictState};
 use pushmark_model::suite::{self, Axis, Figure, Suite};
 
 use super::super::RunFiles;
@@ -172,6 +173,13 @@ impl<'a> Cell<'a> {
         self.measured.as_ref().map_or(0, Case::n)
     }
 
+    /// Returns the value of a metric in the first arm of each start, without the starts in which that metric is
+    /// invalid or in which the server died (a flood is meant to end its server).
+    pub fn values(&self, metric: &Metric) -> Vec<f64> {
+        let starts = self.measured.iter().flat_map(|measured| &measured.starts);
+        starts.filter_map(|start| believed(&start.run, metric)).collect()
+    }
+
     /// Returns the ids of its runs, by repeat.
     pub fn run_ids(&self) -> Vec<&'a str> {
         self.measured.iter().flat_map(|m| &m.starts).map(|start| start.run.id.as_str()).collect()
@@ -206,6 +214,14 @@ impl<'a> Cell<'a> {
         let values = values.filter_map(|a| Some(titled(self.axis(&a.name)?, &a.label)));
         values.collect::<Vec<_>>().join(" · ")
     }
+}
+
+/// Returns the value of a metric in the first arm of a run, if it can be used.
+fn believed(run: &Run, metric: &Metric) -> Option<f64> {
+    let arm = run.arms.first()?;
+    let invalid = run.verdict.of_metric(arm.transport, &metric.name) == VerdictState::Invalid;
+    let died = arm.outcome == Outcome::Died && arm.flood.is_none();
+    if invalid || died { None } else { metric.value(arm) }
 }
 
 /// Returns the fate of an arm.

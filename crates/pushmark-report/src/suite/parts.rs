@@ -1,10 +1,9 @@
 //! What pages outside this crate are made of: the cells of a suite with their fates, the values of metrics in
 //! them, sentences about a whole suite, and its figures as files. The rest of a suite's page is private.
 
-use pushmark_model::suite::{Axis, Figure};
+use pushmark_model::suite::Figure;
 
 use super::drawn::Entry;
-use super::places::Places;
 
 pub use super::super::case::ArmView;
 pub use super::cells::{Cell, Fate, View, fate_of, reason_of, stands};
@@ -12,7 +11,6 @@ pub use super::drawn::verdicts;
 pub use super::page::scale;
 pub use super::published::ALIKE;
 pub use super::quantity::Quantity;
-pub use super::says::knee::of as bend;
 pub use super::says::limit::of_suite as limit;
 
 /// A figure as a file, with the text around it.
@@ -36,9 +34,4 @@ pub fn pictures(view: &View<'_>) -> Vec<Picture> {
         Some(Picture { figure, says: drawn.says.join(" "), caption: drawn.caption, svg })
     };
     super::entries(view).into_iter().filter_map(picture).collect()
-}
-
-/// Returns the place of a value on its axis; `None` if the axis has no such value.
-pub fn place(axis: &Axis, value: &str) -> Option<f64> {
-    Places::of(axis, |_| true).place(value)
 }

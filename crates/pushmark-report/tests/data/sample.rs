@@ -266,6 +266,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             run_queue_wait_us: 310_000,
             ended: None,
             ended_us: None,
+            heap: None,
         }),
         generator: Generator {
             cpu_us: cpu(generator),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pushmark_host::monitor::{Sample, figures};
+use pushmark_host::server::heap;
 use pushmark_model::plan::ArmPlan;
 use pushmark_model::run::{Arm, Ingest, LastWords, Outcome, Window};
 use pushmark_probes::Probes;
@@ -68,6 +69,7 @@ impl Closed<'_> {
         if let Some(server) = &mut arm.server {
             server.ended_us = self.ended_us;
             server.ready_us = self.ready_us;
+            server.heap = heap::read(&self.logs);
         }
         arm.browser = probes.map(|probes| probes.figures(plan, &arm));
         let warming = self.steering.warming.as_ref();

@@ -5,6 +5,7 @@ use pushmark_console::exit::Exit;
 use pushmark_console::progress::Progress;
 use pushmark_host::monitor::listener::Listener;
 use pushmark_host::monitor::{Monitor, Watched};
+use pushmark_host::server::heap::Collection;
 use pushmark_host::server::http::Control;
 use pushmark_host::server::listeners::holder;
 use pushmark_model::plan::{ArmPlan, Half, ShardPlan};
@@ -58,6 +59,8 @@ pub(super) struct Driven<'a> {
     marks: Marks,
     watch: Watch,
     steering: Steering,
+    /// The collection of the target's heap in drain.
+    collection: Option<Collection>,
     agents_lost: Vec<AgentLost>,
     /// The signal that stopped it.
     stopped: Option<Exit>,
@@ -147,6 +150,7 @@ impl<'a> Driven<'a> {
             pool,
             watch,
             steering,
+            collection: None,
             agents_lost: Vec::new(),
             stopped: None,
         })
@@ -194,10 +198,22 @@ impl<'a> Driven<'a> {
         self.watch.mark(now_ns, &self.monitor, &mut self.marks);
         self.watch.clear_emitters(now_ns, self.emitters.as_ref());
         self.watch.look_after(&mut self.up);
+        self.collect(now_ns);
         if let Some(probes) = &mut self.probes {
             probes.turn(now_ns);
         }
         progress.update(now_ns, &self.watch.live(now_ns, &self.gathered));
+    }
+
+    /// Collects the target's heap in the middle of drain, while the crowd is connected, if that is asked for.
+    fn collect(&mut self, now_ns: u64) {
+        let phases = self.plan.phases;
+        let middle_ns = self.start_ns + phases.measure_end_ns() + phases.drain_ns / 2;
+        if self.setup.target.live_heap() && self.collection.is_none() && now_ns >= middle_ns {
+            let pid = self.up.process.as_ref().map(|process| process.pid());
+            // Without a collection there is no figure of it.
+            self.collection = pid.and_then(|pid| Collection::start(pid).ok());
+        }
     }
 
     /// Ends the warm-up or the flood when it is time.
@@ -291,6 +307,9 @@ impl<'a> Driven<'a> {
         self.watch.look_after(&mut self.up);
         if let Some(why) = self.hopeless(u64::MAX, true) {
             return Err(self.give_up(GiveUp::Hopeless(why)));
+        }
+        if let Some(collection) = self.collection.take() {
+            collection.finish();
         }
         let Driven { plan, setup, start_ns, mut probes, mut up, monitor, pool, mut marks, mut watch, .. } =
             self;

@@ -53,6 +53,8 @@ pub struct Target {
     strict: bool,
     /// Each client has its own thread.
     thread_each: bool,
+    /// Its heap is collected in drain.
+    live_heap: bool,
     /// Tables of open files that it spreads its connections over; absent for a target that pushmark does not
     /// know.
     tables: Option<u64>,
@@ -132,6 +134,7 @@ impl Target {
             port: asked.port,
             strict: true,
             thread_each: server.architecture == Some(Architecture::ThreadPerRequest),
+            live_heap: asked.live_heap,
             tables: Some(registry.tables(server, &asked.flags)),
         })
     }
@@ -157,6 +160,7 @@ impl Target {
             port: scenario.target.port,
             strict: false,
             thread_each: false,
+            live_heap: scenario.target.live_heap,
             tables: None,
         }
     }
@@ -246,6 +250,11 @@ impl Target {
     /// The URL of the server's statistics, if it has one.
     pub(super) fn stats_at(&self, port: u16) -> Option<Control> {
         self.stats.as_ref().map(|url| self.control(self.fill(url, port)))
+    }
+
+    /// Whether its heap is collected in drain.
+    pub(super) fn live_heap(&self) -> bool {
+        self.live_heap
     }
 
     /// Whether it uses a thread for each client, according to its row.

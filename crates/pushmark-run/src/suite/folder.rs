@@ -62,9 +62,7 @@ impl Folder {
         let lock = lock(place)?;
         let kept = read(place)?;
         if let Some(differs) = differs(&kept, suite) {
-            let text =
-                format!("{} contains a different suite, so it cannot be resumed\n{differs}", place.display());
-            return Err(Ending::error(Exit::Usage, text));
+            return Err(other_suite(place, &differs));
         }
         suite.repeat = suite.repeat.max(kept.repeat);
         clean(place);
@@ -152,6 +150,29 @@ impl Folder {
 pub(super) fn is_interrupted(run: &Run) -> bool {
     let planned = run.plan.get("arms").and_then(|arms| arms.as_array()).map_or(0, Vec::len);
     run.verdict.reasons.iter().any(|reason| reason.code == "interrupted") || run.arms.len() < planned
+}
+
+/// Returns the number of complete starts of each case in a folder.
+///
+/// # Errors
+/// Fails if the folder holds no suite, or another one.
+pub fn starts_done(place: &Path, suite: &Suite) -> anyhow::Result<Vec<u32>> {
+    let kept = read(place)?;
+    if let Some(differs) = differs(&kept, suite) {
+        return Err(other_suite(place, &differs));
+    }
+    let mut done = vec![0; suite.cases.len()];
+    for (run, _) in store::find_runs(place).iter().filter_map(|run| store::load(run).ok()) {
+        let case = run.case.as_ref().filter(|_| !is_interrupted(&run));
+        let at = case.and_then(|case| suite.cases.iter().position(|known| known.id == case.id));
+        at.into_iter().for_each(|at| done[at] += 1);
+    }
+    Ok(done)
+}
+
+fn other_suite(place: &Path, differs: &str) -> anyhow::Error {
+    let text = format!("{} contains a different suite, so it cannot be resumed\n{differs}", place.display());
+    Ending::error(Exit::Usage, text)
 }
 
 /// Reads the suite of a folder.

@@ -8,6 +8,7 @@ mod order;
 mod plan_text;
 mod run;
 
+pub use folder::starts_done;
 pub use glob::Glob;
 pub use load::{AskedSuite, Loaded, SuiteSettings, load};
 pub use order::{Turn, turns};

@@ -12,8 +12,9 @@ use pushmark_host::preflight::Machine;
 /// cases then show the actual time.
 pub(super) const START_S: f64 = 5.0;
 
-/// The plan of a suite, for a person. `chosen` says which cases are asked for.
-pub fn plan_text(loaded: &Loaded, chosen: &[bool], screen: &Screen) -> String {
+/// The plan of a suite, for a person. `chosen` says which cases are asked for, `done` how many starts of each
+/// exist.
+pub fn plan_text(loaded: &Loaded, chosen: &[bool], done: &[u32], screen: &Screen) -> String {
     let suite = &loaded.suite;
     let mut out = String::new();
     let mut scale = String::new();
@@ -32,15 +33,21 @@ pub fn plan_text(loaded: &Loaded, chosen: &[bool], screen: &Screen) -> String {
         suite.name,
         TERMINAL.count(suite.cases.len() as u64)
     );
+    let cases = suite.cases.iter().zip(chosen).zip(done);
     let rows: Vec<_> =
-        suite.cases.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(case, _)| case).collect();
-    let widest = rows.iter().map(|case| case.id.chars().count()).max().unwrap_or(0).max(4);
+        cases.filter(|((_, chosen), _)| **chosen).map(|((case, _), done)| (case, *done)).collect();
+    let widest = rows.iter().map(|(case, _)| case.id.chars().count()).max().unwrap_or(0).max(4);
     let _ = writeln!(out, "  {:widest$}  {:>9}  per start", "case", "clients");
-    for case in &rows {
+    for (case, done) in &rows {
         let clients = TERMINAL.count(case.clients);
         match &case.refused {
             None => {
-                let _ = writeln!(out, "  {:widest$}  {clients:>9}  {}", case.id, length(case.planned_s));
+                let there = match done {
+                    0 => String::new(),
+                    n => format!(" · {n} of {} done", suite.repeat.max(*n)),
+                };
+                let planned = length(case.planned_s);
+                let _ = writeln!(out, "  {:widest$}  {clients:>9}  {planned}{there}", case.id);
             }
             Some(why) => {
                 let glyph = if screen.unicode { '✕' } else { 'x' };
@@ -48,12 +55,17 @@ pub fn plan_text(loaded: &Loaded, chosen: &[bool], screen: &Screen) -> String {
             }
         }
     }
-    let run: Vec<_> = rows.iter().filter(|case| case.refused.is_none()).collect();
-    let planned_s: f64 = run.iter().map(|case| case.planned_s).sum::<f64>() * f64::from(suite.repeat);
-    let starts = run.len() as f64 * f64::from(suite.repeat);
+    let left = |done: u32| f64::from(suite.repeat.saturating_sub(done));
+    let held: Vec<_> = rows.iter().filter(|(case, _)| case.refused.is_none()).collect();
+    let run: Vec<_> = held.iter().filter(|(_, done)| *done < suite.repeat).collect();
+    let planned_s: f64 = run.iter().map(|(case, done)| case.planned_s * left(*done)).sum();
+    let starts: f64 = run.iter().map(|(_, done)| left(*done)).sum();
     let _ = write!(out, "\n  {} to run", counted(run.len() as u64, "case"));
-    if run.len() < rows.len() {
-        let _ = write!(out, ", {} refused here", rows.len() - run.len());
+    if run.len() < held.len() {
+        let _ = write!(out, ", {} done", held.len() - run.len());
+    }
+    if held.len() < rows.len() {
+        let _ = write!(out, ", {} refused here", rows.len() - held.len());
     }
     if rows.len() < suite.cases.len() {
         let _ = write!(out, ", {} not selected", suite.cases.len() - rows.len());

@@ -36,6 +36,10 @@ pub struct Asked<'a> {
     pub output: Option<&'a Path>,
     /// Whether to continue with the runs in it.
     pub resume: bool,
+    /// Starts of each case to make now; absent: as many as the folder asks for.
+    pub repeat: Option<u32>,
+    /// Time after which no case may still run; absent: until all are done.
+    pub time: Option<Duration>,
     /// Server and generator share all CPUs.
     pub no_pin: bool,
     /// No progress.
@@ -67,6 +71,7 @@ pub fn run(
     registry: &Registry,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Done> {
+    let began = Instant::now();
     let mut folder = open(loaded, asked, say)?;
     let todo = todo(loaded, asked, &folder)?;
     if folder.done.is_empty() {
@@ -95,9 +100,12 @@ pub fn run(
         drawn: Instant::now(),
         drawing: Duration::ZERO,
     };
-    let mut exit = going.through(&todo)?;
+    let (mut exit, left) = going.through(todo, asked.time.map(|time| began + time))?;
     going.progress.finish();
     going.draw_page();
+    if left > 0 {
+        say(&format!("{left} starts did not fit into --for: --resume makes them"));
+    }
     let files = folder.files();
     exit = files.iter().fold(exit, |exit, one| exit.worst(exit_of(&one.run)));
     exit = exit.worst(signals.stopped().unwrap_or(Exit::Pass));
@@ -126,7 +134,7 @@ fn open(loaded: &mut Loaded, asked: &Asked<'_>, say: &mut dyn FnMut(&str)) -> an
     let wanted = loaded.suite.repeat;
     let (folder, unusable) = Folder::resume(&place, &mut loaded.suite)?;
     unusable.iter().for_each(|text| say(text));
-    if loaded.suite.repeat > wanted {
+    if loaded.suite.repeat > wanted && asked.repeat.is_none() {
         say(&format!("each case keeps its {} starts, not {wanted}", loaded.suite.repeat));
     }
     Ok(folder)
@@ -135,7 +143,10 @@ fn open(loaded: &mut Loaded, asked: &Asked<'_>, say: &mut dyn FnMut(&str)) -> an
 /// The requested turns that this machine can hold and that are not done, in order.
 fn todo(loaded: &Loaded, asked: &Asked<'_>, folder: &Folder) -> anyhow::Result<Vec<Turn>> {
     let suite = &loaded.suite;
-    let wanted = |turn: &Turn| asked.chosen[turn.case] && !folder.done.contains_key(turn);
+    let wanted = |turn: &Turn| {
+        let asked_for = asked.chosen[turn.case] && asked.repeat.is_none_or(|most| turn.repeat <= most);
+        asked_for && !folder.done.contains_key(turn)
+    };
     let all = turns(suite.cases.len(), suite.repeat, loaded.order, suite.seed);
     let missing: Vec<Turn> = all.into_iter().filter(wanted).collect();
     let todo: Vec<Turn> =
@@ -200,9 +211,19 @@ struct Going<'g> {
 }
 
 impl Going<'_> {
-    fn through(&mut self, todo: &[Turn]) -> anyhow::Result<Exit> {
-        for (n, &turn) in todo.iter().enumerate() {
-            self.progress.head(self.head(&todo[n..]));
+    /// Makes the starts in their order, without those that would not end by `until`. Also returns how many
+    /// those were.
+    fn through(&mut self, mut todo: Vec<Turn>, until: Option<Instant>) -> anyhow::Result<(Exit, usize)> {
+        let mut left = 0;
+        loop {
+            if let Some(until) = until {
+                let before = todo.len();
+                todo.retain(|turn| Instant::now() + self.takes(turn) <= until);
+                left += before - todo.len();
+            }
+            let Some(&turn) = todo.first() else { break };
+            self.progress.head(self.head(&todo));
+            todo.remove(0);
             let quiet = self.cool_down();
             if self.session.signals.stopped().is_some() {
                 break;
@@ -228,11 +249,24 @@ impl Going<'_> {
             }
             if !self.keep(turn, assembled) {
                 // The run was not kept: the exit code must not report success, and the suite must stop.
-                return Ok(Exit::Internal);
+                return Ok((Exit::Internal, left));
             }
             self.draw_page_if_cheap();
         }
-        Ok(Exit::Pass)
+        Ok((Exit::Pass, left))
+    }
+
+    /// The time that a start takes: its plan, and what earlier starts took beyond theirs.
+    fn takes(&self, turn: &Turn) -> Duration {
+        Duration::from_secs_f64(self.loaded.suite.cases[turn.case].planned_s + self.overhead_s())
+    }
+
+    /// Mean time beyond the plan, s.
+    fn overhead_s(&self) -> f64 {
+        match self.overheads.len() {
+            0 => START_S,
+            n => self.overheads.iter().sum::<f64>() / n as f64,
+        }
     }
 
     fn cool_down(&mut self) -> quiet::Quiet {
@@ -309,10 +343,6 @@ impl Going<'_> {
 
     /// Returns the progress of the suite. The remaining time is that of the plan plus the overrun so far.
     fn head(&self, rest: &[Turn]) -> Head {
-        let overhead_s = match self.overheads.len() {
-            0 => START_S,
-            n => self.overheads.iter().sum::<f64>() / n as f64,
-        };
         let planned_s: f64 = rest.iter().map(|turn| self.loaded.suite.cases[turn.case].planned_s).sum();
         let states: Vec<VerdictState> = self.folder.done.values().map(|whole| whole.state).collect();
         let count = |state| states.iter().filter(|s| **s == state).count();
@@ -327,7 +357,7 @@ impl Going<'_> {
                 VerdictState::Invalid,
             ]
             .map(|state| (state, count(state))),
-            left_s: planned_s + rest.len() as f64 * overhead_s,
+            left_s: planned_s + rest.len() as f64 * self.overhead_s(),
             case: next.unwrap_or_default(),
         }
     }

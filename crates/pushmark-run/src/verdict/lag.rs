@@ -144,17 +144,21 @@ pub(super) fn by_stamps(delivery: &Delivery, p: P) -> Option<&Latency> {
 pub(super) fn publisher(arm: &Arm) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
     match (&arm.published, &arm.delivery) {
         (Some(published), Some(delivery)) => {
-            crossings(&bounds::PUBLISHER_LAG, |p| p.of(&published.lag), &delivery.latency)
+            // What the target itself delayed is its answer to the load.
+            let lag = published.own_lag.as_ref().unwrap_or(&published.lag);
+            crossings(&bounds::PUBLISHER_LAG, |p| p.of(lag), &delivery.latency)
         }
         _ => Vec::new(),
     }
 }
 
-/// Returns the shortfall of the planned rate. Publications that had no connection to the target do not count.
+/// Returns the shortfall of the planned rate. Publications that had no connection to the target, or that waited
+/// for its answers, do not count.
 pub(super) fn rate_short(arm: &Arm) -> Option<f64> {
     let published = arm.published.as_ref()?;
-    let outage = if published.due > 0 { published.unreachable as f64 / published.due as f64 } else { 0.0 };
-    (published.asked_per_s > 0.0).then(|| 1.0 - outage - published.achieved_per_s / published.asked_per_s)
+    let theirs = (published.unreachable + published.backpressured) as f64;
+    let theirs = if published.due > 0 { theirs / published.due as f64 } else { 0.0 };
+    (published.asked_per_s > 0.0).then(|| 1.0 - theirs - published.achieved_per_s / published.asked_per_s)
 }
 
 /// Returns the share of intended deliveries that may or may not have been owed. Publications that the

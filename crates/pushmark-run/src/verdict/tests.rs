@@ -442,6 +442,23 @@ fn a_target_that_was_away_is_an_outcome_and_no_doubt() {
 }
 
 #[test]
+fn a_peer_that_waits_for_the_targets_answers_is_backpressure_and_no_doubt() {
+    let of = |own: Option<Latency>, backpressured: u64| {
+        let codes = raised(|arm, _| {
+            let published = published(arm);
+            (published.due, published.backpressured) = (1_000, backpressured);
+            (published.asked_per_s, published.achieved_per_s) = (100.0, 60.0);
+            (published.lag, published.own_lag) = (latency(9_000), own);
+        });
+        codes.into_iter().map(|(code, _)| code).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of(Some(latency(100)), 400), "", "the target took its time");
+    assert_eq!(of(Some(latency(9_000)), 400), "publisher_lag", "it had answered, and pushmark was late");
+    assert_eq!(of(Some(latency(100)), 300), "achieved_rate", "a tenth of the rate is ours");
+    assert_eq!(of(None, 400), "publisher_lag");
+}
+
+#[test]
 fn a_doubt_is_about_figures_and_leaves_the_others_alone() {
     let verdict = |change: fn(&mut Arm, &mut Facts)| {
         let (mut arm, mut facts) = (arm(), Facts::default());

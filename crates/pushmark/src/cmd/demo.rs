@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use pushmark_builtin::{Options, Stop};
 use pushmark_model::units::{Nanos, PerSecond};
-use pushmark_server::{Options, Stop};
 
 use super::serve::stop_on_signal;
 use pushmark_console::exit::{Ending, Exit};
@@ -60,7 +60,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
         ..Options::default()
     };
     let open = args.open;
-    pushmark_server::serve(options, |address| {
+    pushmark_builtin::serve(options, |address| {
         let url = format!("http://{address}/");
         let mut out = std::io::stdout().lock();
         // If stdout is closed, the server continues.

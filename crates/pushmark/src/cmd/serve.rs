@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
+use pushmark_builtin::{Access, Bayeux, Faults, Options, QueuePolicy, Stop, Token, faults};
 use pushmark_model::units::Nanos;
-use pushmark_server::{Access, Bayeux, Faults, Options, QueuePolicy, Stop, Token, faults};
 
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::note;
@@ -216,7 +216,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     if !args.host.is_loopback() {
         note(beyond_loopback(&options.access));
     }
-    let summary = pushmark_server::serve(options, |address| {
+    let summary = pushmark_builtin::serve(options, |address| {
         let mut out = std::io::stdout().lock();
         // If stdout is closed, the server continues.
         let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());

@@ -1,11 +1,13 @@
 //! `pushmark suite`: runs a matrix of scenarios.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::scenario::{Override, nearest};
 use pushmark_model::suite::Scale;
+use pushmark_model::units::Nanos;
 
 use super::measuring::MeasuringArgs;
 use super::report::shown_suite;
@@ -41,6 +43,9 @@ pub struct SuiteArgs {
     /// Number of fresh starts of each case
     #[arg(long, value_name = "N")]
     pub repeat: Option<String>,
+    /// Begin no case that would not end within this time, such as 150m; --resume makes the others later
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Nanos>,
     /// Seed of the order and of all random choices
     #[arg(long)]
     pub seed: Option<String>,
@@ -72,6 +77,8 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     let asked = suite::Asked {
         output: args.output.as_deref(),
         resume: args.resume,
+        repeat: args.repeat.as_ref().map(|_| loaded.suite.repeat),
+        time: args.time.map(|time| Duration::from_nanos(time.0)),
         no_pin: args.measuring.no_pin,
         quiet: args.measuring.quiet,
         chosen: &chosen,
@@ -87,7 +94,14 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
 /// Prints the cases that would run.
 fn plan(args: &SuiteArgs, loaded: &Loaded, chosen: &[bool]) -> anyhow::Result<Exit> {
     let text = match args.measuring.format {
-        Format::Text => suite::plan_text(loaded, chosen, &Screen::of_stdout()),
+        Format::Text => {
+            let there = args.output.as_ref().filter(|place| args.resume && place.is_dir());
+            let done = match there {
+                Some(place) => suite::starts_done(place, &loaded.suite)?,
+                None => vec![0; loaded.suite.cases.len()],
+            };
+            suite::plan_text(loaded, chosen, &done, &Screen::of_stdout())
+        }
         Format::Json => {
             let mut suite = loaded.suite.clone();
             let mut asked = chosen.iter();

@@ -273,3 +273,21 @@ fn a_second_connection_that_breaks_costs_what_it_carried_and_nothing_else() {
     assert_eq!(number(arm, "/connections/lost"), 0.0, "{:#}", arm["connections"]);
     assert_eq!(number(arm, "/bayeux/handshakes"), 1.0, "the session goes on: {:#}", arm["bayeux"]);
 }
+
+#[test]
+fn a_target_that_answers_publications_late_is_not_a_late_publisher() {
+    let target = Target::start(|request, answer| {
+        if !String::from_utf8_lossy(&request.body).contains("/meta/") {
+            tool::pass(Duration::from_millis(400));
+        }
+        speak(request, answer, |_| {
+            tool::pass(Duration::from_millis(100));
+            json!({ "successful": true })
+        })
+    });
+    let run = Tool::new().measure(&peer_of(&target), &["-c", "1"]);
+    let published = &arms(&run)[0]["published"];
+    let (lag, own) = (number(published, "/lag/p50_us"), number(published, "/own_lag/p50_us"));
+    assert!(lag > 50_000.0, "publications wait for the answer to earlier ones: {published:#}");
+    assert!(own < lag / 2.0, "that wait is the target's: {published:#}");
+}

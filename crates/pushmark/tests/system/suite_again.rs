@@ -57,3 +57,21 @@ fn fewer_starts_than_a_suite_was_begun_with_are_said_to_be_passed_over() {
     again.says(&["each case keeps its 2 starts, not 1"]);
     assert_eq!(tool.names("out"), before, "nothing was left to do");
 }
+
+#[test]
+fn a_suite_is_run_in_parts_of_a_given_length() {
+    let tool = Tool::new();
+    tool.write("tiny.toml", TINY);
+    let suite = ["suite", "tiny.toml", "-o", "out", "--resume"];
+    let of = |more: &[&str]| tool.run(&[&suite[..], more].concat()).never_panicked();
+    of(&["--for", "100ms"]).says(&["2 starts did not fit into --for: --resume makes them"]);
+    let runs = || tool.names("out").iter().filter(|name| name.contains("Z-")).count();
+    assert_eq!(runs(), 0, "{:?}", tool.names("out"));
+    of(&["--for", "10m", "--only", "sse", "--repeat", "2"]);
+    assert_eq!(runs(), 2, "{:?}", tool.names("out"));
+    let dry = of(&["--dry-run"]);
+    assert!(dry.out.contains("2 of 2 done") && dry.out.contains("1 case to run, 1 done"), "{dry:#?}");
+    // Fewer starts than elsewhere in the folder, where that is asked for.
+    of(&["--repeat", "1"]);
+    assert_eq!(runs(), 3, "{:?}", tool.names("out"));
+}

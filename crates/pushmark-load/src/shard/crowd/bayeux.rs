@@ -173,6 +173,7 @@ impl Shard {
         line.stamps = 0;
         line.news = 0;
         if let (false, Some(side)) = (first_line, &mut conn.side) {
+            side.free_ns = self.time.now_ns;
             // A server need not answer each publication (Bayeux, publish response).
             side.unanswered = 0;
         }

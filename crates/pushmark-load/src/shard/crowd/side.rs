@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use pushmark_net::{Nanos, Ready};
+use pushmark_net::{Clock, Nanos, Ready};
 use pushmark_proto::client::Lane;
 use pushmark_proto::client::bayeux::PENDING_MAX;
 
@@ -51,6 +51,11 @@ impl Seconds {
 }
 
 impl Side {
+    /// Whether the target must connect or answer before this line can carry anything.
+    fn waits_for_target(&self) -> bool {
+        matches!(self.line.phase, Phase::Connecting | Phase::Asked)
+    }
+
     /// Neither open nor needed.
     fn is_useless(&self) -> bool {
         self.line.link.is_none() && self.jobs.is_empty() && !self.queued && !self.polls()
@@ -90,6 +95,9 @@ impl Shard {
         let line = self.crowd[index].line_mut(Lane::Command);
         line.phase = Phase::Resting;
         line.give_up_ns = NEVER;
+        if let Some(side) = &mut self.crowd[index].side {
+            side.free_ns = self.time.now_ns;
+        }
         match self.asking.safety {
             Some(_) => self.safety_asks(index),
             None => self.second_line_goes_on(index),
@@ -100,9 +108,11 @@ impl Shard {
     pub(super) fn publishes_aside(&mut self, index: u32, job: Job) {
         let side = self.crowd[index].side_or_new();
         if side.jobs.len() >= JOBS_MAX {
-            let record = &mut self.accounting.record;
-            record.counts.pool_exhausted += u64::from(job.measured);
-            job.never_written(record, false);
+            let waits_for_target = side.waits_for_target();
+            let counts = &mut self.accounting.record.counts;
+            counts.pool_exhausted += u64::from(job.measured && !waits_for_target);
+            counts.backpressured += u64::from(job.measured && waits_for_target);
+            job.never_written(&mut self.accounting.record, false);
             return;
         }
         side.jobs.push(job);
@@ -148,8 +158,10 @@ impl Shard {
         if side.jobs.is_empty() {
             side.jobs = Vec::new();
         }
+        let (free_ns, bound_ns) = (side.free_ns, std::mem::take(&mut side.bound_ns));
         let mut taken = 0;
         for job in jobs {
+            self.lets_go(job, free_ns, bound_ns);
             taken += u32::from(self.publish_now(index, job));
         }
         let conn = &mut self.crowd[index];
@@ -176,6 +188,20 @@ impl Shard {
         self.write_scratch(index, Lane::Command);
     }
 
+    /// Splits the wait of a publication that is sent now: until `free_ns` it was the target's, but for `bound_ns`,
+    /// in which the line waited for our own bound of second connections.
+    fn lets_go(&mut self, job: Job, free_ns: Nanos, bound_ns: Nanos) {
+        if !job.measured {
+            return;
+        }
+        let now_ns = Clock::now();
+        let able_ns = free_ns.saturating_sub(bound_ns).max(job.due_ns);
+        let after_measure = !self.accounting.in_measure(able_ns);
+        let record = &mut self.accounting.record;
+        record.times.publish_own_lag.record_ns(able_ns, now_ns);
+        record.counts.backpressured += u64::from(after_measure);
+    }
+
     /// Opens the second connection, or waits until one becomes free.
     fn open_second(&mut self, index: u32) {
         if self.crowd.seconds.open >= self.crowd.seconds.max
@@ -183,6 +209,7 @@ impl Shard {
         {
             let side = self.crowd[index].side.as_mut().expect("a second line");
             side.queued = true;
+            side.queued_ns = self.time.now_ns;
             self.accounting.record.counts.pool_exhausted += u64::from(self.time.in_measure);
             self.crowd.seconds.waiting.push_back(index);
             return;
@@ -201,6 +228,7 @@ impl Shard {
         {
             if let Some(side) = &mut self.crowd[index].side {
                 side.queued = false;
+                side.bound_ns += self.time.now_ns.saturating_sub(side.queued_ns);
                 self.second_line_goes_on(index);
                 self.crowd.drop_useless_side(index);
             }
@@ -290,9 +318,13 @@ impl Shard {
             return;
         }
         let jobs = std::mem::take(&mut side.jobs);
+        let waits_for_target = side.waits_for_target();
         side.queued = false;
         let record = &mut self.accounting.record;
-        jobs.iter().for_each(|job| job.never_written(record, false));
+        for job in jobs {
+            record.counts.backpressured += u64::from(job.measured && waits_for_target);
+            job.never_written(record, false);
+        }
         self.close_second(index);
         self.crowd.drop_useless_side(index);
     }

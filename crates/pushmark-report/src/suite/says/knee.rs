@@ -14,7 +14,7 @@ pub(crate) const RULE: &str = "A line bends (has its knee) at the inner point of
 const STEEPER: f64 = 3.0;
 
 /// Returns the index of the knee of a line of (x, y), if it has one; `log`: by the logarithms of both.
-pub fn of(points: &[(f64, f64)], log: bool) -> Option<usize> {
+pub(crate) fn of(points: &[(f64, f64)], log: bool) -> Option<usize> {
     if points.len() < 4 || points.iter().any(|p| log && (p.0 <= 0.0 || p.1 <= 0.0)) {
         return None;
     }

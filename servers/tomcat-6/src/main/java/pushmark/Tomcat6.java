@@ -40,7 +40,7 @@ public final class Tomcat6 extends Server {
     }
 
     private Tomcat6() {
-        options.word("connector", "nio", "threads").number("select-ms", 1000).word("close", "emit", "container");
+        options.word("connector", "nio", "threads").number("select-ms", 1000).word("close", "container", "emit");
     }
 
     @Override
