@@ -27,7 +27,7 @@ pub(crate) fn draw(studies: &BTreeMap<u32, Vec<StudySuite>>) -> Drawn {
     out.push_str(
         "Each row is a finding of a published study in our words, judged by the runs kept in `record/`. A finding holds, or does not, \
          only where cells of three starts or more decide it: their interval (a range below five starts) lies inside or outside of what was published. \
-         Everything else is undecided. [`../README.md`](../README.md) says how each suite is run.\n\n",
+         \"About\" means within a factor of 1.5. Everything else is undecided. [`../README.md`](../README.md) says how each suite is run.\n\n",
     );
     let _ = writeln!(out, "{}\n", counted(&rows));
     out.push_str("| study | finding | today | seen |\n|---|---|---|---|\n");
