@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use pushmark_model::suite::Suite;
 use pushmark_report::suite::parts::{
     Cell, Fate, Picture, View, fate_of, limit, pictures, reason_of, scale, verdicts,
 };
@@ -93,8 +94,21 @@ fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudyS
     }
     crashes(out, &view);
     printed::table(out, &view);
-    figures(out, drawn, &view, number);
+    let run = only_run(&view);
+    figures(out, drawn, &View::new(&run, &kept.runs), number);
     Ok(())
+}
+
+/// Returns the suite without what was not run: figures have panels for what has data, and the coverage says what
+/// is missing.
+fn only_run(view: &View<'_>) -> Suite {
+    let mut suite = view.suite.clone();
+    suite.cases.retain(|case| view.cells.iter().any(|cell| cell.case.id == case.id && cell.n() > 0));
+    let cases = &suite.cases;
+    for axis in &mut suite.axes {
+        axis.values.retain(|value| cases.iter().any(|case| case.axes.get(&axis.name) == Some(value)));
+    }
+    suite
 }
 
 /// Writes the questions, even without an answer.
