@@ -118,12 +118,10 @@ pub(crate) struct Side {
     pub(crate) unanswered: u32,
     /// When the target last let this line go on: it connected, or was answered.
     pub(crate) free_ns: Nanos,
-    /// Since when the line waits for its turn to open; 0: it does not.
-    pub(crate) queued_ns: Nanos,
     /// Since when this line is idle.
     pub(crate) idle_since_ns: Nanos,
-    /// The line waits for its turn to open.
-    pub(crate) queued: bool,
+    /// Since when the line waits for its turn to open; `None` if it does not.
+    pub(crate) queued_ns: Option<Nanos>,
     /// How long it waited for that since its last publication: pushmark's own bound.
     pub(crate) bound_ns: Nanos,
     /// The client that polls over this line, beside a push connection.

@@ -58,7 +58,7 @@ impl Side {
 
     /// Neither open nor needed.
     fn is_useless(&self) -> bool {
-        self.line.link.is_none() && self.jobs.is_empty() && !self.queued && !self.polls()
+        self.line.link.is_none() && self.jobs.is_empty() && self.queued_ns.is_none() && !self.polls()
     }
 }
 
@@ -124,7 +124,7 @@ impl Shard {
     pub(super) fn second_line_goes_on(&mut self, index: u32) {
         let conn = &self.crowd[index];
         let line = conn.line(Lane::Command);
-        if matches!(line.phase, Phase::Connecting | Phase::Asked) {
+        if conn.side.as_ref().is_some_and(|side| side.waits_for_target()) {
             return;
         }
         // A connection that has carried nothing yet is as good as a reusable one.
@@ -142,7 +142,7 @@ impl Shard {
                 let entry = (self.time.now_ns, index, side.line.generation);
                 self.crowd.seconds.idle.push_back(entry);
             }
-            None if has_work && !side.queued => self.open_second(index),
+            None if has_work && side.queued_ns.is_none() => self.open_second(index),
             None => {}
         }
     }
@@ -208,8 +208,7 @@ impl Shard {
             && (!self.crowd.seconds.waiting.is_empty() || !self.close_longest_idle())
         {
             let side = self.crowd[index].side.as_mut().expect("a second line");
-            side.queued = true;
-            side.queued_ns = self.time.now_ns;
+            side.queued_ns = Some(self.time.now_ns);
             self.accounting.record.counts.pool_exhausted += u64::from(self.time.in_measure);
             self.crowd.seconds.waiting.push_back(index);
             return;
@@ -227,8 +226,8 @@ impl Shard {
             && let Some(index) = self.crowd.seconds.waiting.pop_front()
         {
             if let Some(side) = &mut self.crowd[index].side {
-                side.queued = false;
-                side.bound_ns += self.time.now_ns.saturating_sub(side.queued_ns);
+                let since_ns = side.queued_ns.take().unwrap_or(self.time.now_ns);
+                side.bound_ns += self.time.now_ns.saturating_sub(since_ns);
                 self.second_line_goes_on(index);
                 self.crowd.drop_useless_side(index);
             }
@@ -319,7 +318,7 @@ impl Shard {
         }
         let jobs = std::mem::take(&mut side.jobs);
         let waits_for_target = side.waits_for_target();
-        side.queued = false;
+        side.queued_ns = None;
         let record = &mut self.accounting.record;
         for job in jobs {
             record.counts.backpressured += u64::from(job.measured && waits_for_target);
