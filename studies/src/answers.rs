@@ -92,7 +92,7 @@ impl Answer {
 
 /// Answers a question.
 pub(crate) fn answer(view: &View<'_>, question: &Question) -> Answer {
-    let cells = chosen(view, question);
+    let cells: Vec<&Cell<'_>> = view.cells.iter().filter(|cell| cell.fits(&question.only)).collect();
     let answer = match question.answer_by {
         AnswerBy::Compare => compare::answer(view, question, &cells),
         AnswerBy::Value => value::answer(view, question, &cells),
@@ -109,16 +109,6 @@ pub(crate) fn answer(view: &View<'_>, question: &Question) -> Answer {
         }
         _ => answer,
     }
-}
-
-fn chosen<'v, 'a>(view: &'v View<'a>, question: &Question) -> Vec<&'v Cell<'a>> {
-    let fits = |cell: &&Cell<'_>| {
-        question
-            .only
-            .iter()
-            .all(|(axis, values)| cell.axis(axis).is_some_and(|v| values.iter().any(|w| w == v)))
-    };
-    view.cells.iter().filter(fits).collect()
 }
 
 /// The answer where nothing was measured: refused by the machine, or not run.

@@ -113,13 +113,7 @@ impl<'a> View<'a> {
 
     /// Returns the cells that a figure asks for.
     pub fn chosen(&self, figure: &Figure) -> Vec<&Cell<'a>> {
-        let fits = |cell: &&Cell<'a>| {
-            figure
-                .only
-                .iter()
-                .all(|(axis, values)| cell.axis(axis).is_some_and(|v| values.iter().any(|w| w == v)))
-        };
-        self.cells.iter().filter(fits).collect()
+        self.cells.iter().filter(|cell| cell.fits(&figure.only)).collect()
     }
 
     /// Returns the same cells; an error if there are none.
@@ -161,6 +155,14 @@ impl<'a> Cell<'a> {
     /// Returns its value of an axis; `None` if the case does not have that axis.
     pub fn axis(&self, name: &str) -> Option<&'a str> {
         self.case.axes.get(name).map(String::as_str)
+    }
+
+    /// Whether it has one of the values named for each axis.
+    pub fn fits(&self, only: &BTreeMap<String, Vec<String>>) -> bool {
+        let fits = |(axis, values): (&String, &Vec<String>)| {
+            self.axis(axis).is_some_and(|own| values.iter().any(|value| value == own))
+        };
+        only.iter().all(fits)
     }
 
     /// Returns its arms; none if it was not run.
