@@ -48,7 +48,7 @@ impl Collection {
     }
 }
 
-/// Reads the log of collections among a server's files; `None` if there is none.
+/// Reads the garbage-collection log of a JVM from the files that it left; `None` if none of them is one.
 pub fn read(files: &[KeptFile]) -> Option<Heap> {
     files.iter().find_map(|file| {
         let whole = (file.bytes.len() as u64) < FILE_BYTES_MAX;
