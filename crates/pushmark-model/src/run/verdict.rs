@@ -97,9 +97,13 @@ fn covers(entry: &str, metric: &str) -> bool {
     if family::is_family(metric) {
         return base == metric || family::of(base) == metric;
     }
-    let named = metric.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    // A family may share its name with metrics of another one: `connect.failed` is a count, not a connect time.
+    let named = match family::is_family(base) {
+        true => base == family::of(metric),
+        false => metric.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
+    };
     let asked = family::percentile(metric);
-    (named || base == family::of(metric))
+    named
         && doubted.is_none_or(|doubted| asked.is_none_or(|asked| asked == doubted))
 }
 
@@ -165,6 +169,16 @@ mod tests {
     fn a_reason_that_names_nothing_is_about_all() {
         for metric in ["delivery.missing", "server.cpu_us", "counts", "latency"] {
             assert_eq!(of(&[(VerdictState::Incomplete, &[])], metric), VerdictState::Incomplete);
+        }
+    }
+
+    #[test]
+    fn a_doubt_of_a_family_covers_its_metrics_and_no_others() {
+        for family in family::ALL {
+            for metric in crate::metrics::all() {
+                let doubted = of(&[(VerdictState::Invalid, &[family])], &metric.name) == VerdictState::Invalid;
+                assert_eq!(doubted, family::of(&metric.name) == family, "{family}: {}", metric.name);
+            }
         }
     }
 
