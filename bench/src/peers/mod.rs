@@ -21,6 +21,7 @@ mod chart;
 mod contestant;
 #[cfg(test)]
 mod known;
+mod measuring;
 mod rows;
 mod running;
 mod tables;

@@ -4,6 +4,9 @@ use pushmark_proto::http1::RequestHead;
 
 use crate::hub::is_channel_name;
 
+/// The longest body of a request, bytes. An emitter with 65,536 channels fits.
+pub(crate) const BODY_MAX: usize = 4 << 20;
+
 /// How long a poll without its own hold is held, ms.
 pub(crate) const HOLD_DEFAULT_MS: u64 = 30_000;
 

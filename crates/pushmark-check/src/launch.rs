@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{FirstLine, Instance, Launch};
 use pushmark_host::server::logs::Logs;
-use pushmark_host::server::needs;
+use pushmark_host::server::paths;
 use pushmark_host::server::port::free_port;
 use pushmark_host::server::process::{Process, Start};
 use pushmark_host::server::registry::{Filling, Registry, Server};
@@ -67,7 +67,7 @@ impl RowLaunch {
             name: self.name.clone(),
             command,
             folder: self.registry.folder_of(&self.server),
-            variables: vec![("PATH".into(), needs::search_path())],
+            variables: vec![("PATH".into(), paths::search_path())],
             ..Start::default()
         };
         Process::start(&start, logs)

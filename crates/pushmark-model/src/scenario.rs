@@ -8,16 +8,20 @@ mod bayeux;
 #[cfg(test)]
 mod bounds_tests;
 mod check;
+mod compiler;
 mod endpoints;
 mod error;
 mod feed;
 mod flood;
 mod forgetful;
+mod limits;
 mod load;
+mod phase;
 mod places;
 mod plain;
 mod publisher;
 mod pull;
+mod pulled;
 mod ramp;
 mod resolve;
 mod secrets;
@@ -37,9 +41,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use endpoints::Endpoints;
 pub use error::{ScenarioError, one_of};
-pub use feed::FeedTemplate;
 pub use flood::Flood;
-pub use load::{Backoff, Load, Pace, Phase, Poll, RampSpec, RampStepSpec, ReconnectSpec};
+pub use load::{Backoff, Load, Pace, Poll, RampSpec, RampStepSpec, ReconnectSpec};
+pub use phase::Phase;
 pub use publisher::{Over, Publisher, PublisherMode};
 pub use pull::{Adaptive, AdaptiveRule, HybridSpec};
 pub use resolve::{Context, resolve};
@@ -49,7 +53,8 @@ pub(crate) use source::{join, parse_path, path_of};
 pub use stamp::{StampTemplate, TimeUnit};
 pub use subscriptions::{Rooms, SubscriptionsSpec};
 pub use target::{
-    AnswerSpec, EverySpec, ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate, Target,
+    AnswerSpec, EverySpec, FeedTemplate, ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate,
+    Target,
 };
 pub use tls::TlsSpec;
 pub use url::{TargetUrl, UrlError};

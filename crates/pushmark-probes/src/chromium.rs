@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_host::server::logs::Logs;
-use pushmark_host::server::needs::in_path;
+use pushmark_host::server::paths::in_path;
 use pushmark_host::server::process::{Process, Start};
 
 /// Names a browser that is not in PATH, or that is preferred.

@@ -12,14 +12,11 @@ use crate::connection::{Conversation, Pending};
 use crate::kept::{Kept, NoRoom};
 use crate::options::Page;
 use crate::reply::Reply;
-use crate::request::{Intent, Refusal};
+use crate::request::{BODY_MAX, Intent, Refusal};
 use crate::stats::Counter;
 
 /// Reads from one connection in a turn. The rest waits until its socket is reported again.
 const READS_MAX: usize = 4;
-
-/// The longest body of a request, bytes. An emitter with 65,536 channels fits.
-pub(super) const BODY_MAX: usize = 4 << 20;
 
 /// How long requests and messages of one connection are handled in one go, if there are several. Then other
 /// connections get their turn.

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::keeper::Keeper;
 use super::logs::last_lines;
-use super::needs::search_path;
+use super::paths::search_path;
 use super::registry::{Filling, Need, Registry, Server};
 use super::state;
 use pushmark_console::exit::{Ending, Exit};

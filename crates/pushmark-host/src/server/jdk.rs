@@ -16,7 +16,7 @@ pub fn find(feature: u32) -> Option<PathBuf> {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, PathBuf::from(value)))),
     );
-    let in_path = super::needs::in_path("java")
+    let in_path = super::paths::in_path("java")
         .and_then(|java| java.canonicalize().ok())
         .and_then(|java| java.parent()?.parent().map(Path::to_owned));
     choose(named.chain(in_path), feature).or_else(|| choose(installed(), feature))
@@ -32,7 +32,7 @@ fn named(variables: impl Iterator<Item = (String, PathBuf)>) -> impl Iterator<It
 
 fn installed() -> impl Iterator<Item = PathBuf> {
     FOLDERS.into_iter().flat_map(|folder| {
-        let entries = std::fs::read_dir(super::needs::at_home(folder)).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(super::paths::at_home(folder)).into_iter().flatten().flatten();
         entries.map(|entry| entry.path())
     })
 }

@@ -12,6 +12,7 @@ pub(crate) mod lineage;
 pub mod listeners;
 pub mod logs;
 pub mod needs;
+pub mod paths;
 pub mod port;
 pub mod process;
 pub mod registry;

@@ -103,8 +103,7 @@ fn covers(entry: &str, metric: &str) -> bool {
         false => metric.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
     };
     let asked = family::percentile(metric);
-    named
-        && doubted.is_none_or(|doubted| asked.is_none_or(|asked| asked == doubted))
+    named && doubted.is_none_or(|doubted| asked.is_none_or(|asked| asked == doubted))
 }
 
 #[cfg(test)]
@@ -176,7 +175,8 @@ mod tests {
     fn a_doubt_of_a_family_covers_its_metrics_and_no_others() {
         for family in family::ALL {
             for metric in crate::metrics::all() {
-                let doubted = of(&[(VerdictState::Invalid, &[family])], &metric.name) == VerdictState::Invalid;
+                let doubted =
+                    of(&[(VerdictState::Invalid, &[family])], &metric.name) == VerdictState::Invalid;
                 assert_eq!(doubted, family::of(&metric.name) == family, "{family}: {}", metric.name);
             }
         }

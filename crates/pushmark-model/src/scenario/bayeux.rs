@@ -1,6 +1,6 @@
 //! The Bayeux channel of a channel: `channel = "/{channel}"` beside the URL.
 
-use super::endpoints::Compiler;
+use super::compiler::Compiler;
 use super::error::ScenarioError;
 use super::target::SubscribeTemplate;
 use crate::plan::Bayeux;

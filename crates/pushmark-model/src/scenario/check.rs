@@ -1,8 +1,10 @@
 //! Checks of a scenario that need only its text.
 
 use super::Scenario;
-use super::endpoints::{Compiler, Endpoints};
+use super::compiler::Compiler;
+use super::endpoints::Endpoints;
 use super::error::{ScenarioError, one_of};
+use super::limits::{CONNECTIONS_MAX, above_zero, at_least_one, at_most};
 use super::load::{BROWSERS_MAX, Load};
 use super::publisher::{Publisher, PublisherMode};
 use super::subscriptions::SubscriptionsSpec;
@@ -11,9 +13,6 @@ use crate::schedule::Arrivals;
 use crate::stamp::{CHANNELS_MAX, STAMP_LEN};
 use crate::transport::Transport;
 use crate::units::{Bytes, Nanos, SizeRange};
-
-/// Maximum number of connections of an arm: far above what one host can hold, and far below overflow.
-pub(super) const CONNECTIONS_MAX: u64 = 10_000_000;
 
 /// Largest payload.
 const SIZE_MAX: u64 = 16 << 20;
@@ -37,9 +36,11 @@ pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
     super::places::check(scenario, &mut errors);
     top(scenario, &mut errors);
     target(scenario, &mut errors);
-    super::tls::check(&scenario.target, &mut errors);
+    if let Some(tls) = &scenario.target.tls {
+        super::tls::check(tls, scenario.target.uses_tls(), &mut errors);
+    }
     load(&scenario.load, &mut errors);
-    super::pull::check(scenario, &mut errors);
+    super::pulled::check(scenario, &mut errors);
     subscriptions(&scenario.subscriptions, scenario.load.connections, &mut errors);
     if let Some(p) = &scenario.publisher {
         publisher(p, scenario, &mut errors);
@@ -470,29 +471,4 @@ fn thresholds(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
             ),
         }
     }
-}
-
-pub(super) fn at_least_one(key: &str, value: u64, errors: &mut Vec<ScenarioError>) {
-    if value == 0 {
-        errors.push(ScenarioError::at(key, format!("`{key}` cannot be 0")).found(0).accepted("1 or more"));
-    }
-}
-
-pub(super) fn at_most(key: &str, value: u64, max: u64, errors: &mut Vec<ScenarioError>) {
-    if value > max {
-        let error = ScenarioError::at(key, format!("`{key}` is above the limit"));
-        errors.push(error.found(value).accepted(format!("at most {max}")));
-    }
-}
-
-pub(super) fn above_zero(key: &str, value: Nanos, errors: &mut Vec<ScenarioError>) {
-    if value.0 == 0 {
-        let error = ScenarioError::at(key, format!("`{key}` cannot be 0"));
-        errors.push(error.found(value).accepted("a duration above zero"));
-    }
-}
-
-/// RFC 9110 token, which names of headers and methods are.
-pub(super) fn header_name_ok(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }

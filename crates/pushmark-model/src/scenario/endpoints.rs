@@ -3,14 +3,11 @@
 //! The same code serves servers of the registry and targets described in the scenario, so that both get the
 //! same checks.
 
-use std::collections::BTreeMap;
-
-use super::check::header_name_ok;
+use super::compiler::{Compiler, header_name_ok};
 use super::error::ScenarioError;
-use super::places::{self, as_it_is};
-use super::target::{ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate};
-use super::url::{TargetUrl, UrlError};
-use super::{Scenario, Target};
+use super::places::as_it_is;
+use super::target::{ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate, Target};
+use super::url::TargetUrl;
 use crate::plan::{Answer, Cursor, Every, Over, Publish, Subscribe};
 use crate::template::{Place, Template};
 use crate::transport::Transport;
@@ -63,12 +60,6 @@ fn origin(url: &str) -> String {
     let host_at = url.find("://").map_or(0, |at| at + 3);
     let end = url[host_at..].find(['/', '?', '#']).map_or(url.len(), |at| host_at + at);
     url[..end].to_owned()
-}
-
-/// Compiles the templates of one scenario and collects their mistakes.
-pub(super) struct Compiler<'s> {
-    pub(super) scenario: &'s Scenario,
-    pub(super) errors: Vec<ScenarioError>,
 }
 
 impl Compiler<'_> {
@@ -160,7 +151,7 @@ impl Compiler<'_> {
     pub(super) fn publish(&mut self, key: &str, template: &PublishTemplate) -> Option<Publish> {
         let before = self.errors.len();
         if template.url.is_empty() {
-            self.errors.push(super::feed::no_url(key, template.websocket.is_some()));
+            self.errors.push(no_url(key, template.websocket.is_some()));
             return None;
         }
         let url = self.url(&format!("{key}.url"), &template.url, false);
@@ -220,64 +211,6 @@ impl Compiler<'_> {
                 .accepted("{channel} in the URL, a header or the body"),
             );
         }
-    }
-
-    /// Compiles a URL. Errors get its key.
-    pub(super) fn url(&mut self, key: &str, text: &str, websocket: bool) -> Option<TargetUrl> {
-        match TargetUrl::parse(text, websocket) {
-            Ok(url) => Some(url),
-            Err(UrlError { message, found, accepted, help }) => {
-                let error = ScenarioError::at(key, message).found(found).accepted(accepted);
-                self.errors.push(ScenarioError { help, ..error });
-                None
-            }
-        }
-    }
-
-    /// Compiles a list of templates. Adds invalid ones to `errors`.
-    pub(super) fn texts<'t>(
-        &mut self,
-        texts: impl Iterator<Item = &'t String>,
-        key: impl Fn(usize) -> String,
-    ) -> Vec<Template> {
-        texts.enumerate().filter_map(|(i, text)| self.template(&key(i), text)).collect()
-    }
-
-    /// Compiles a template. Its places were checked with all others of the scenario.
-    pub(super) fn template(&mut self, key: &str, text: &str) -> Option<Template> {
-        match Template::parse(text) {
-            Ok(template) => Some(template),
-            Err(error) => {
-                // For a scenario this was already reported; for a server's own row it is reported here.
-                let use_ = places::use_of(&super::source::path_of(key).unwrap_or_default());
-                self.errors.push(places::unknown(key, &error.found, use_));
-                None
-            }
-        }
-    }
-
-    /// Returns the target's header lines with those of `own`, which take precedence.
-    pub(super) fn headers(&mut self, key: &str, own: &BTreeMap<String, String>) -> Vec<(String, Template)> {
-        let shadowed = |name: &str| own.keys().any(|n| n.eq_ignore_ascii_case(name));
-        let shared = self.scenario.target.headers.iter().filter(|(name, _)| !shadowed(name));
-        let all: Vec<(String, &String, &String)> = shared
-            .map(|(name, value)| ("target.headers".to_owned(), name, value))
-            .chain(own.iter().map(|(name, value)| (format!("{key}.headers"), name, value)))
-            .collect();
-        let mut headers = Vec::new();
-        for (table, name, value) in all {
-            let key = format!("{table}.{}", super::source::join(&[name]));
-            if !header_name_ok(name) || value.contains(['\r', '\n', '\0']) {
-                self.errors.push(
-                    ScenarioError::at(key, "this is not a header line")
-                        .found(format!("{name:?} = {value:?}"))
-                        .accepted("a name of letters, digits and dashes, and a value of one line"),
-                );
-            } else if let Some(value) = self.template(&key, value) {
-                headers.push((name.clone(), value));
-            }
-        }
-        headers
     }
 
     fn cursor(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) -> Cursor {
@@ -385,14 +318,21 @@ impl Compiler<'_> {
             );
         }
     }
+}
 
-    pub(super) fn channels(&self) -> u64 {
-        self.scenario.subscriptions.channels_of(self.scenario.load.connections)
+/// Reports that `[target.publish]` has no URL.
+fn no_url(key: &str, feeds: bool) -> ScenarioError {
+    let error = ScenarioError::at(key, "[target.publish] has no `url` to post messages to")
+        .accepted("url = \"http://HOST:PORT/PATH?channel={channel}\"");
+    match feeds {
+        true => error.help("or publish over its WebSocket: publisher.over = \"websocket\""),
+        false => error,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Scenario;
     use super::*;
 
     #[test]

@@ -3,39 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::endpoints::Compiler;
+use super::compiler::Compiler;
 use super::error::ScenarioError;
 use super::places::as_it_is;
 use super::publisher::{Over, Publisher, PublisherMode};
-use super::target::PublishTemplate;
+use super::target::{FeedTemplate, PublishTemplate};
 use crate::plan::{self, Publish};
-
-/// How messages are published over a WebSocket.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FeedTemplate {
-    /// URL template (ws or wss). It is opened `publisher.connections` times; each channel uses one of these connections.
-    pub url: String,
-    /// Text of a publication; must name `{message}`. Default: `{message}`.
-    #[serde(default = "message")]
-    pub text: String,
-    /// WebSocket subprotocol to offer. Default: none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub subprotocol: String,
-    /// Messages to send after open, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after_open: Vec<String>,
-    /// Text whose arrival allows the feed to begin. Default: the 101.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ready: Option<String>,
-}
-
-fn message() -> String {
-    "{message}".to_owned()
-}
 
 /// Reports mistakes in the keys of the publisher.
 pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
@@ -57,16 +30,6 @@ pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
                 .found(p.alone.expect("just seen"))
                 .accepted("\"1s\" or more"),
         );
-    }
-}
-
-/// Reports that `[target.publish]` has no URL.
-pub(super) fn no_url(key: &str, feeds: bool) -> ScenarioError {
-    let error = ScenarioError::at(key, "[target.publish] has no `url` to post messages to")
-        .accepted("url = \"http://HOST:PORT/PATH?channel={channel}\"");
-    match feeds {
-        true => error.help("or publish over its WebSocket: publisher.over = \"websocket\""),
-        false => error,
     }
 }
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Scenario;
-use super::check::{above_zero, at_least_one, at_most};
 use super::error::ScenarioError;
+use super::limits::{CONNECTIONS_MAX, above_zero, at_least_one, at_most};
 use crate::flood::FloodPlan;
 use crate::plan::{ArmPlan, Phases, PublisherPlan};
 use crate::schedule::Ramp;
@@ -57,7 +57,7 @@ pub(super) fn check(flood: &Flood, errors: &mut Vec<ScenarioError>) {
         );
     }
     at_least_one("flood.limit", flood.limit(), errors);
-    at_most("flood.limit", flood.limit(), super::check::CONNECTIONS_MAX, errors);
+    at_most("flood.limit", flood.limit(), CONNECTIONS_MAX, errors);
     above_zero("flood.latency_collapse", flood.latency_collapse, errors);
     if flood.interval.0 < 1_000_000_000 {
         errors.push(

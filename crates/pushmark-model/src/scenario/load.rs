@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::phase::Phase;
 use super::pull::{Adaptive, HybridSpec};
 use super::text_or_table::{FromText, TextOr, read, read_option};
 use super::warmup::WarmUp;
@@ -164,16 +165,6 @@ pub enum Pace {
     Fixed,
     /// The previous answer. This is a closed model, and results are labelled so.
     AfterAnswer,
-}
-
-/// When repeated actions begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// Spread over the interval, drawn from the seed.
-    Random,
-    /// All at once.
-    Aligned,
 }
 
 /// How a client that lost its connection reconnects.

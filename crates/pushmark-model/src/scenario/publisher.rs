@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ScenarioError;
-use super::load::Phase;
+use super::phase::Phase;
 use crate::schedule::Arrivals;
 use crate::units::{Bytes, Nanos, PerSecond, SizeRange};
 

@@ -2,9 +2,11 @@
 
 use super::Scenario;
 use super::check::{no_emitters, no_peer_text, no_template};
-use super::endpoints::{Compiler, Endpoints};
+use super::compiler::Compiler;
+use super::endpoints::Endpoints;
 use super::error::ScenarioError;
-use super::load::{Backoff, Load, Phase};
+use super::load::{Backoff, Load};
+use super::phase::Phase;
 use super::publisher::{Publisher, PublisherMode};
 use super::ramp::ramp_of;
 use super::stamp::StampTemplate;
@@ -104,7 +106,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             secrets: context.secrets.cloned().unwrap_or_default(),
             ..shared
         };
-        super::pull::drain_until_polled(&scenario.load, &mut arm);
+        super::pulled::drain_until_polled(&scenario.load, &mut arm);
         arms.push(arm);
     }
     if !compiler.errors.is_empty() {
@@ -271,7 +273,7 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
         steady: None,
         flood: None,
         deadline_ns: load.deadline.unwrap_or(load.drain).0,
-        poll: super::pull::poll_plan(load),
+        poll: super::pulled::poll_plan(load),
         hybrid: None,
         hold_ns: load.hold.0,
         keep_alive: load.keep_alive,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::feed::FeedTemplate;
 use super::plain::{self, Plain};
 use super::stamp::StampTemplate;
 use super::text_or_table::{FromText, TextOr, read_option};
@@ -234,6 +233,26 @@ pub struct PublishTemplate {
     pub websocket: Option<FeedTemplate>,
 }
 
+/// How messages are published over a WebSocket.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FeedTemplate {
+    /// URL template (ws or wss). It is opened `publisher.connections` times; each channel uses one of these connections.
+    pub url: String,
+    /// Text of a publication; must name `{message}`. Default: `{message}`.
+    #[serde(default = "message")]
+    pub text: String,
+    /// WebSocket subprotocol to offer. Default: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subprotocol: String,
+    /// Messages to send after open, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_open: Vec<String>,
+    /// Text whose arrival allows the feed to begin. Default: the 101.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+}
+
 fn post() -> String {
     "POST".to_owned()
 }
@@ -260,4 +279,38 @@ pub struct ProcessTemplate {
     /// Additional environment variables (templates); may name `{port}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+}
+
+impl Target {
+    /// Returns whether any URL of the target uses TLS. Reference servers do not.
+    pub(super) fn uses_tls(&self) -> bool {
+        let subscribe = self.subscribe.iter();
+        let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
+        let published = self.publish.iter();
+        let mut urls = subscribed.map(|template| &template.url).chain(published.clone().map(|p| &p.url));
+        let ready = self.process.iter().filter_map(|process| process.ready.as_ref());
+        let mut others = published.filter_map(|p| p.websocket.as_ref()).map(|feed| &feed.url).chain(ready);
+        let secure = |url: &String| {
+            let scheme = url.split("://").next().unwrap_or_default();
+            scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("wss")
+        };
+        urls.any(secure) || others.any(secure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_a_target_is_ready_can_be_asked_over_tls_alone() {
+        let refused = |scheme: &str| {
+            let text = format!(
+                "[subscribe]\nsse = \"http://h/sse\"\n[tls]\ninsecure = true\n\
+                 [process]\nstart = [\"x\"]\nready = \"{scheme}://h/health\"\n"
+            );
+            !toml::from_str::<Target>(&text).unwrap().uses_tls()
+        };
+        assert!(!refused("https") && refused("http"));
+    }
 }

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ScenarioError;
-use super::target::Target;
 
 /// TLS settings for `https` and `wss` targets. Default: trust the authorities of this machine, and send no client certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,9 +31,8 @@ impl Default for TlsSpec {
 }
 
 /// Reports mistakes in the keys, without reading the files.
-pub(super) fn check(target: &Target, errors: &mut Vec<ScenarioError>) {
-    let Some(tls) = &target.tls else { return };
-    if !is_used(target) {
+pub(super) fn check(tls: &TlsSpec, is_used: bool, errors: &mut Vec<ScenarioError>) {
+    if !is_used {
         errors.push(
             ScenarioError::at("target.tls", "this target does not use TLS")
                 .found("no https or wss in its URLs")
@@ -57,39 +55,5 @@ pub(super) fn check(target: &Target, errors: &mut Vec<ScenarioError>) {
                 .found(format!("{ca:?}, and insecure = true"))
                 .accepted("either ca (--ca), or insecure (--insecure)"),
         );
-    }
-}
-
-/// Returns whether any URL of the target uses TLS. Reference servers do not.
-fn is_used(target: &Target) -> bool {
-    let subscribe = target.subscribe.iter();
-    let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
-    let published = target.publish.iter();
-    let mut urls = subscribed.map(|template| &template.url).chain(published.clone().map(|p| &p.url));
-    let ready = target.process.iter().filter_map(|process| process.ready.as_ref());
-    let mut others = published.filter_map(|p| p.websocket.as_ref()).map(|feed| &feed.url).chain(ready);
-    let secure = |url: &String| {
-        let scheme = url.split("://").next().unwrap_or_default();
-        scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("wss")
-    };
-    urls.any(secure) || others.any(secure)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whether_a_target_is_ready_can_be_asked_over_tls_alone() {
-        let refused = |scheme: &str| {
-            let text = format!(
-                "[subscribe]\nsse = \"http://h/sse\"\n[tls]\ninsecure = true\n\
-                 [process]\nstart = [\"x\"]\nready = \"{scheme}://h/health\"\n"
-            );
-            let mut errors = Vec::new();
-            check(&toml::from_str(&text).unwrap(), &mut errors);
-            !errors.is_empty()
-        };
-        assert!(!refused("https") && refused("http"));
     }
 }

@@ -1,6 +1,5 @@
 //! Axes: what each of their values sets, and which lines of the suite set it.
 
-use super::matrix::{rank, text};
 use super::source::{Written, WrittenAxis, WrittenMatrix, is_own};
 use crate::scenario::{ScenarioError, Source, join, nearest, parse_path};
 
@@ -225,4 +224,13 @@ pub(super) fn shown(value: &toml::Value) -> Option<String> {
         toml::Value::Boolean(yes) => Some(yes.to_string()),
         _ => None,
     }
+}
+
+/// Returns the place of an axis in `order_of_axes`; axes that it does not name are last.
+pub(super) fn rank(written: &Written, name: &str) -> usize {
+    written.order_of_axes.iter().position(|n| n == name).unwrap_or(usize::MAX)
+}
+
+pub(super) fn text(word: &str) -> String {
+    word.to_owned()
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Axis;
-use super::axis::{Effective, Set, Value, effective, sets_of, shown};
+use super::axis::{Effective, Set, Value, effective, rank, sets_of, shown, text};
 use super::source::{Written, WrittenMatrix};
 use crate::scenario::{ScenarioError, Source, join, nearest};
 
@@ -93,11 +93,6 @@ pub(super) fn expand(written: &Written, source: &Source) -> Expanded {
     axes.sort_by_key(|axis| rank(written, &axis.name));
     let cells = cells.into_iter().map(|(_, cell)| cell).collect();
     Expanded { axes, cells, axes_errors, errors }
-}
-
-/// Returns the place of an axis in `order_of_axes`; axes that it does not name are last.
-pub(super) fn rank(written: &Written, name: &str) -> usize {
-    written.order_of_axes.iter().position(|n| n == name).unwrap_or(usize::MAX)
 }
 
 fn order_of_axes(written: &Written, axes: &[Axis], errors: &mut Vec<ScenarioError>) {
@@ -279,10 +274,6 @@ fn id_of<'v>(values: impl Iterator<Item = &'v str>, matrix: &str) -> String {
         }
     }
     id.trim_end_matches('-').trim_start_matches('.').to_owned()
-}
-
-pub(super) fn text(word: &str) -> String {
-    word.to_owned()
 }
 
 #[cfg(test)]

@@ -93,6 +93,15 @@ impl<'b> Fields<'b> {
         self
     }
 
+    /// Appends a message id: a string, as the specification requires (`id`).
+    pub fn id(self, id: u32) -> Self {
+        self.with("id", |out| {
+            out.push(b'"');
+            decimal(out, u64::from(id));
+            out.push(b'"');
+        })
+    }
+
     /// Adds `true` or `false`.
     pub fn flag(self, name: &str, value: bool) -> Self {
         self.raw(name, if value { b"true" } else { b"false" })

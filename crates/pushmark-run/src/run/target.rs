@@ -16,7 +16,7 @@ use pushmark_host::resolve;
 use pushmark_host::server::http::{self, Control};
 use pushmark_host::server::listeners::is_taken;
 use pushmark_host::server::logs::Logs;
-use pushmark_host::server::needs;
+use pushmark_host::server::paths;
 use pushmark_host::server::port::free_port;
 use pushmark_host::server::process::{Process, Start};
 use pushmark_host::server::registry::{Architecture, Filling, Registry, Server};
@@ -121,7 +121,7 @@ impl Target {
             folder: registry.folder_of(server),
             // Its command may name a daemon. A token in pushmark's environment is for a server that other
             // clients ask; requests here do not carry it.
-            variables: vec![("PATH".into(), needs::search_path()), ("PUSHMARK_TOKEN".into(), "".into())],
+            variables: vec![("PATH".into(), paths::search_path()), ("PUSHMARK_TOKEN".into(), "".into())],
             templates: false,
             secrets: loaded.secrets.clone(),
             ready: registry.ready_url(server).map(str::to_owned),

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 use crate::tool::terminator::{Authority, Terminator, nginx};
 use crate::tool::{Tool, arms, have, is_doubted, number, whole};
-use pushmark_host::server::needs::in_path;
+use pushmark_host::server::paths::in_path;
 use serde_json::Value;
 
 const BROWSERS: f64 = 2.0;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use conformance::process::Process;
 use conformance::session::{Heard, Session};
 use pushmark_host::server::http;
-use pushmark_host::server::needs::in_path;
+use pushmark_host::server::paths::in_path;
 use pushmark_proto::client::{Config, Transport};
 use serde_json::{Value, json};
 

@@ -22,11 +22,10 @@ use pushmark_proto::websocket::handshake::Upgrade;
 use pushmark_proto::websocket::{Decoder, Role, encode};
 
 use super::Shard;
-use super::input::BODY_MAX;
 use crate::bayeux::ClientId;
 use crate::connection::{BayeuxSocket, Conversation, Frames};
 use crate::kept::Kept;
-use crate::request::Refusal;
+use crate::request::{BODY_MAX, Refusal};
 use crate::stats::Counter;
 
 pub(super) use answer::Envelope;

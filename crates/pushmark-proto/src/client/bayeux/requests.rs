@@ -79,10 +79,7 @@ impl Session {
         self.stage = Stage::Handshaking;
         self.connect = Connect::Due;
         self.counts.handshakes += 1;
-        let mut fields = batch
-            .message(channel::HANDSHAKE)
-            .with("id", |out| write_id(out, id))
-            .versions([connection_type.name()]);
+        let mut fields = batch.message(channel::HANDSHAKE).id(id).versions([connection_type.name()]);
         let wanted = &config.bayeux;
         if wanted.acknowledge || wanted.time_sync {
             fields = fields.with("ext", |out| {
@@ -107,7 +104,7 @@ impl Session {
             session.subscribing += 1;
             batch
                 .message(channel::SUBSCRIBE)
-                .with("id", |out| write_id(out, id))
+                .id(id)
                 .text("clientId", &session.client_id)
                 .raw("subscription", channels.as_bytes())
                 .end();
@@ -128,7 +125,7 @@ impl Session {
         self.counts.connects += 1;
         let mut fields = batch
             .message(channel::CONNECT)
-            .with("id", |out| write_id(out, id))
+            .id(id)
             .text("clientId", &self.client_id)
             .text("connectionType", connection_type.name());
         if self.prompt {
@@ -157,20 +154,9 @@ impl Session {
         if self.leaving == Leaving::Wanted {
             self.leaving = Leaving::Asked;
             let id = self.take_id();
-            batch
-                .message(channel::DISCONNECT)
-                .with("id", |out| write_id(out, id))
-                .text("clientId", &self.client_id)
-                .end();
+            batch.message(channel::DISCONNECT).id(id).text("clientId", &self.client_id).end();
         }
     }
-}
-
-/// Ids are strings, as the specification requires.
-pub(super) fn write_id(out: &mut Vec<u8>, id: u32) {
-    out.push(b'"');
-    crate::http1::write::decimal(out, u64::from(id));
-    out.push(b'"');
 }
 
 /// Appends an array of channel names for [`crate::client::Request::body`].

@@ -189,7 +189,7 @@ impl Session {
         let id = self.take_id();
         self.pending_count += 1;
         Fields::new(&mut self.pending, channel)
-            .with("id", |out| super::requests::write_id(out, id))
+            .id(id)
             .text("clientId", &self.client_id)
             .raw("data", data)
             .end();
