@@ -31,6 +31,11 @@ impl Estimate {
         }
     }
 
+    /// Returns what a scale must hold: the value, and the ends of its bar.
+    pub fn ends(&self) -> Vec<f64> {
+        self.bounds().map_or(vec![self.value], |(low, high)| vec![low, self.value, high])
+    }
+
     /// Returns the same number in another unit.
     pub fn scaled(&self, factor: f64) -> Estimate {
         let spread = match self.spread {

@@ -5,6 +5,7 @@
 
 mod arm;
 mod browser;
+mod connections;
 mod cost;
 mod delivery;
 mod hybrid;
@@ -23,8 +24,9 @@ use crate::transport::Transport;
 
 pub use crate::environment::{Environment, ServerRef};
 pub use crate::latency::Latency;
-pub use arm::{Arm, Connect, Connections, LastSaid, LastWords, Outcome, Tls};
+pub use arm::{Arm, Connect, LastWords, Outcome, Tls};
 pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
+pub use connections::{Connections, LastSaid};
 pub use cost::{Foreign, Generator, Heap, Server, Wire};
 pub use delivery::{AgeOfInformation, Clients, Delivery, Heat, Observed, Published, Spread};
 pub use hybrid::{Hybrid, HybridHalf, SafetyPolls};

@@ -9,6 +9,7 @@ mod browser;
 mod displaced;
 mod facts;
 mod lag;
+mod percentile;
 mod subscription;
 mod words;
 
@@ -16,11 +17,9 @@ use pushmark_model::metrics::family;
 use pushmark_model::run::{Arm, FloodEnd, Outcome, Reason, Verdict, VerdictState};
 
 pub use bounds::{BOUNDS, Bound};
-pub use displaced::Displaced;
 pub use displaced::{displaced, rank_slack};
-pub use facts::{AgentLost, Facts, StoodStill};
-pub use lag::own_allowed_us;
-pub use subscription::ReceivedTotals;
+pub use facts::{AgentLost, Displaced, Facts, ReceivedTotals, StoodStill};
+pub use percentile::own_allowed_us;
 pub(crate) use subscription::shown;
 pub(crate) use words::agent_lost;
 

@@ -1,7 +1,8 @@
 //! Circles of modules inside one crate: none of them could be read, tested or moved without the others.
 //!
-//! A module names another through the root of its crate: by `crate::`, by as many `super::` as it is deep,
-//! or by a name that the root takes from that module. The root itself knows all modules and is left out.
+//! Modules are compared with their siblings: the top modules of a crate, and those of each folder inside it.
+//! A module names a sibling through their parent: by its path from `crate::`, by as many `super::` as it is
+//! deep, or by a name that the parent takes from that sibling. The parent itself knows all and is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,42 +13,71 @@ use super::tree::{Offence, Tree};
 const CRATES: &str = "crates/";
 
 /// One file of a crate.
-struct Source<'t> {
+struct File<'t> {
     path: &'t str,
     /// Its path inside `src/`.
     inside: &'t str,
     code: String,
 }
 
+/// A file, seen from a folder that it is somewhere below, or that it is the parent of.
+struct Source<'t> {
+    path: &'t str,
+    /// Its path inside the folder; `mod.rs`: the parent.
+    inside: &'t str,
+    code: &'t str,
+}
+
 impl<'t> Source<'t> {
-    /// The top module that the file is part of; `None`: the root.
-    fn module(&self) -> Option<&'t str> {
-        let first = self.inside.split('/').next().unwrap_or(self.inside);
-        Some(first.trim_end_matches(".rs")).filter(|module| !matches!(*module, "lib" | "main"))
+    /// Returns the file as seen from a folder of `src/`; the empty one is `src/` itself.
+    fn of(file: &'t File<'t>, folder: &str) -> Option<Source<'t>> {
+        let parents: [&str; 2] = if folder.is_empty() { ["lib.rs", "main.rs"] } else { ["", ""] };
+        let is_parent = parents.contains(&file.inside) || file.inside.strip_suffix(".rs") == Some(folder);
+        let inside = match is_parent {
+            true => "mod.rs",
+            false if folder.is_empty() => file.inside,
+            false => file.inside.strip_prefix(folder)?.strip_prefix('/')?,
+        };
+        Some(Source { path: file.path, inside, code: &file.code })
     }
 
-    /// How many `super::` lead from the file to the root.
+    /// The sibling that the file is part of; `None`: the parent.
+    fn module(&self) -> Option<&'t str> {
+        let first = self.inside.split('/').next().unwrap_or(self.inside);
+        Some(first.trim_end_matches(".rs")).filter(|module| *module != "mod")
+    }
+
+    /// How many `super::` lead from the file to the parent.
     fn depth(&self) -> usize {
         self.inside.split('/').filter(|part| *part != "mod.rs").count()
     }
 }
 
-/// For each module of a crate, the modules that its product code names, with the place of the first.
+/// For each module of a folder, the siblings that its product code names, with the place of the first.
 type Uses<'t> = BTreeMap<&'t str, BTreeMap<&'t str, (&'t str, usize)>>;
 
-/// The top modules of a crate use each other one way.
+/// The modules of each folder use each other one way.
 pub(super) fn none(tree: &Tree) -> Vec<Offence> {
-    crates(tree).values().flat_map(|sources| circles(&uses(sources))).collect()
+    let of_crate = |files: &Vec<File<'_>>| -> Vec<Offence> {
+        folders(files).into_iter().flat_map(|folder| circles(&uses(files, folder))).collect()
+    };
+    crates(tree).values().flat_map(of_crate).collect()
 }
 
 /// The product files of each crate.
-fn crates(tree: &Tree) -> BTreeMap<&str, Vec<Source<'_>>> {
-    let mut crates: BTreeMap<&str, Vec<Source<'_>>> = BTreeMap::new();
+fn crates(tree: &Tree) -> BTreeMap<&str, Vec<File<'_>>> {
+    let mut crates: BTreeMap<&str, Vec<File<'_>>> = BTreeMap::new();
     for (path, text) in tree.product(CRATES) {
         let Some((name, inside)) = path[CRATES.len()..].split_once("/src/") else { continue };
-        crates.entry(name).or_default().push(Source { path, inside, code: code_only(text) });
+        crates.entry(name).or_default().push(File { path, inside, code: code_only(text) });
     }
     crates
+}
+
+/// The folders of a crate; the empty one is `src/` itself.
+fn folders<'t>(files: &[File<'t>]) -> BTreeSet<&'t str> {
+    let above = |inside: &'t str| inside.match_indices('/').map(|(at, _)| &inside[..at]);
+    files.iter().flat_map(|file| above(file.inside)).chain([""]).collect()
 }
 
 fn circles(uses: &Uses<'_>) -> Vec<Offence> {
@@ -65,14 +95,17 @@ fn circles(uses: &Uses<'_>) -> Vec<Offence> {
     offences
 }
 
-fn uses<'t>(sources: &[Source<'t>]) -> Uses<'t> {
+fn uses<'t>(files: &'t [File<'t>], folder: &str) -> Uses<'t> {
+    let sources: Vec<Source<'t>> = files.iter().filter_map(|file| Source::of(file, folder)).collect();
+    let root = ["crate".to_owned(), folder.replace('/', "::")].join("::");
+    let root = format!("{}::", root.trim_end_matches(':'));
     let modules: BTreeSet<&str> = sources.iter().filter_map(Source::module).collect();
-    let taken = taken(sources, &modules);
+    let taken = taken(&sources, &modules, &root);
     let mut uses = Uses::new();
-    for source in sources {
+    for source in &sources {
         let Some(module) = source.module() else { continue };
         let of_module = uses.entry(module).or_default();
-        for (at, name) in named(&source.code, source.depth()) {
+        for (at, name) in named(source.code, &root, source.depth()) {
             let other = modules.get(name).or_else(|| taken.get(name)).copied();
             if let Some(other) = other.filter(|other| *other != module) {
                 let line = source.code[..at].matches('\n').count() + 1;
@@ -83,13 +116,13 @@ fn uses<'t>(sources: &[Source<'t>]) -> Uses<'t> {
     uses
 }
 
-/// The names that the root takes from its modules, each with its module.
-fn taken<'t>(sources: &[Source<'t>], modules: &BTreeSet<&'t str>) -> BTreeMap<String, &'t str> {
+/// The names that the parent takes from its modules, each with its module. `root` is the parent's path.
+fn taken<'t>(sources: &[Source<'t>], modules: &BTreeSet<&'t str>, root: &str) -> BTreeMap<String, &'t str> {
     let mut taken = BTreeMap::new();
-    for root in sources.iter().filter(|source| source.module().is_none()) {
-        for at in starts(&root.code, "use ") {
-            let path = root.code[at..].split(';').next().unwrap_or_default();
-            let path = path.strip_prefix("crate::").or_else(|| path.strip_prefix("self::")).unwrap_or(path);
+    for parent in sources.iter().filter(|source| source.module().is_none()) {
+        for at in starts(parent.code, "use ") {
+            let path = parent.code[at..].split(';').next().unwrap_or_default();
+            let path = path.strip_prefix(root).or_else(|| path.strip_prefix("self::")).unwrap_or(path);
             let Some(module) = modules.get(word(path)) else { continue };
             // `a::{b, c::D as E}` gives b and E.
             let names = path.split(['{', ',', '}']).filter_map(|p| p.trim_end().rsplit(splits).next());
@@ -99,11 +132,11 @@ fn taken<'t>(sources: &[Source<'t>], modules: &BTreeSet<&'t str>) -> BTreeMap<St
     taken
 }
 
-/// The names that code takes from the root, with where the path ends that leads there. The code lies this
-/// deep.
-fn named(code: &str, depth: usize) -> impl Iterator<Item = (usize, &str)> {
+/// The names that code takes from the parent, with where the path ends that leads there: `root`, or as many
+/// `super::` as the code lies deep.
+fn named<'c>(code: &'c str, root: &str, depth: usize) -> impl Iterator<Item = (usize, &'c str)> + use<'c> {
     let climb = "super::".repeat(depth);
-    let ends: Vec<usize> = starts(code, "crate::").chain(starts(code, &climb)).collect();
+    let ends: Vec<usize> = starts(code, root).chain(starts(code, &climb)).collect();
     ends.into_iter().flat_map(|at| firsts(&code[at..]).into_iter().map(move |name| (at, name)))
 }
 
@@ -239,8 +272,33 @@ mod tests {
     }
 
     #[test]
-    fn a_module_may_use_its_own_parts() {
-        assert!(offences(&[("a/x.rs", "use crate::a::y;\n"), ("a/y.rs", "use crate::a::x;\n")]).is_empty());
+    fn files_of_a_folder_form_no_circle_either() {
+        for (x, back) in [
+            ("use crate::a::y;\n", "use crate::a::x;\n"),
+            ("use super::y::Y;\n", "use crate::a::{z, x};\n"),
+            ("use super::{Y, z};\n", "fn y() {\n    super::x::x();\n}\n"),
+        ] {
+            for parent in ["a.rs", "a/mod.rs"] {
+                let files = [(parent, "mod x;\nmod y;\npub use y::Y;\n"), ("a/x.rs", x), ("a/y.rs", back)];
+                let told = offences(&files);
+                assert_eq!(told.len(), 2, "{parent}: {x}{back}");
+                assert!(told[0].ends_with("x uses y, which leads back to x"), "{told:?}");
+                assert!(offences(&files[..2]).is_empty() && offences(&files[1..2]).is_empty());
+            }
+        }
+        let deeper = [("a/b/x.rs", "use crate::a::b::y;\n"), ("a/b/y.rs", "use super::x;\n")];
+        assert_eq!(offences(&deeper).len(), 2);
+    }
+
+    #[test]
+    fn a_folder_may_use_its_parent_and_what_lies_beside_it() {
+        let files = [
+            ("a.rs", "mod x;\nuse x::X;\npub struct A;\n"),
+            ("a/x.rs", "use super::A;\nuse crate::b::y;\n"),
+            ("b/y.rs", "use super::x;\n"),
+            ("b/x.rs", ""),
+        ];
+        assert_eq!(offences(&files), [""; 0]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ const RULES: [Rule; 19] = [
         check: imports::direction,
     },
     Rule {
-        what: "modules of a crate form no circle",
+        what: "modules of a crate and files of a folder form no circle",
         why: "each can be read, tested and moved with what lies below it alone (ARCHITECTURE 1)",
         check: circles::none,
     },

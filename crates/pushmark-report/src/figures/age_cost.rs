@@ -60,8 +60,9 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
             Some(Point { arm, cost: arm.server_cost()?, p50: age(arm, false)?, p99: age(arm, true) })
         })
         .collect();
-    let x = Scale::log_over(points.iter().flat_map(|p| ends(&p.cost)), left, right);
-    let ages = points.iter().flat_map(|p| ends(&p.p50).into_iter().chain(p.p99.iter().flat_map(ends)));
+    let x = Scale::log_over(points.iter().flat_map(|p| p.cost.ends()), left, right);
+    let ages =
+        points.iter().flat_map(|p| p.p50.ends().into_iter().chain(p.p99.iter().flat_map(Estimate::ends)));
     let floor = youngest(case);
     let y = Scale::log_over(ages.chain(floor), bottom, top);
     if points.is_empty() {
@@ -110,10 +111,6 @@ fn draw(case: &Case<'_>, size: Size) -> Drawing {
     }
     super::wire::rows_of(&mut canvas, case, bottom + 44.0, width);
     canvas.finish()
-}
-
-pub(super) fn ends(e: &Estimate) -> Vec<f64> {
-    e.bounds().map_or(vec![e.value], |(low, high)| vec![low, e.value, high])
 }
 
 /// Returns half the interval of publications. At a constant rate no client can have a lower median age.

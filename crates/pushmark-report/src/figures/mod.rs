@@ -15,6 +15,7 @@ mod ingest;
 mod machine;
 mod memory;
 pub(crate) mod observe;
+mod percentile_curves;
 mod percentile_labels;
 mod percentiles;
 mod spread;

@@ -11,7 +11,7 @@ use crate::case::{ArmView, P, Percentile};
 use crate::curve;
 use crate::figure::Size;
 
-use super::percentiles::{Curve, Plot, points};
+use super::percentile_curves::{Curve, Plot, points};
 
 /// Labels a curve that ends at missing deliveries.
 pub(super) fn label_ends(

@@ -18,18 +18,8 @@ use crate::curve::{self, place};
 use crate::figure::{FULL, Figure, Size, both};
 use crate::rows;
 
+use super::percentile_curves::{Curve, Plot, curves, last_believed, points, supported};
 use super::percentile_labels as labels;
-
-/// Points of a curve: enough for the eye, few enough for the page.
-const POINTS: usize = 151;
-
-/// One curve, ready to be drawn.
-pub(super) struct Curve<'a, 'b> {
-    pub(super) arm: &'b ArmView<'a>,
-    pub(super) shares: Vec<f64>,
-    pub(super) values: Vec<Option<Estimate>>,
-    pub(super) own_lag: Vec<Option<f64>>,
-}
 
 pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
     if case.observes() {
@@ -60,20 +50,6 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
     })
 }
 
-/// Returns the last percentile that a number of publications supports.
-fn supported(publications: u64) -> P {
-    match publications {
-        0..100 => P::P90,
-        100..1_000 => P::P99,
-        _ => P::P999,
-    }
-}
-
-/// Returns the last percentile before the first invalid one; `None` if the median is invalid.
-fn last_believed(arm: &ArmView<'_>) -> Option<P> {
-    P::ALL.into_iter().take_while(|p| arm.state_of(p.metric()) != VerdictState::Invalid).last()
-}
-
 /// Returns the case with arms drawn as doubted if only their tail is invalid.
 fn in_part<'a>(case: &Case<'a>) -> Case<'a> {
     let mut case = case.clone();
@@ -92,53 +68,6 @@ fn cut_off(case: &Case<'_>) -> String {
         Some(format!("; {}: invalid beyond {}, not drawn there", arm.name(), last.name()))
     };
     case.believed().filter(|arm| !arm.unstable()).filter_map(ends).collect()
-}
-
-fn curves<'a, 'b>(case: &'b Case<'a>) -> Vec<Curve<'a, 'b>> {
-    case.believed().filter(|a| !a.unstable()).filter_map(curve_of).collect()
-}
-
-fn curve_of<'a, 'b>(arm: &'b ArmView<'a>) -> Option<Curve<'a, 'b>> {
-    let last = supported(arm.publications()).share().min(last_believed(arm)?.share());
-    let shares = curve::grid(last, POINTS);
-    let starts: Option<Vec<Vec<Option<f64>>>> = arm
-        .starts
-        .iter()
-        .map(|a| {
-            let d = a.delivery.as_ref()?;
-            Some(curve::values(&curve::decode(&d.latency)?, d.expected, &shares))
-        })
-        .collect();
-    let values = curve::median(&starts?);
-    values.first()?.as_ref()?;
-    let lag: Vec<Vec<Option<f64>>> = arm
-        .deliveries()
-        .filter_map(|d| Some(curve::values(&curve::decode(&d.read_lag)?, 0, &shares)))
-        .collect();
-    let own_lag = curve::median(&lag).into_iter().map(|e| e.map(|e| e.value)).collect();
-    Some(Curve { arm, shares, values, own_lag })
-}
-
-pub(super) struct Plot {
-    pub(super) x: Scale,
-    pub(super) y: Scale,
-    pub(super) left: f64,
-    pub(super) right: f64,
-    pub(super) top: f64,
-    pub(super) bottom: f64,
-    /// Height of the strip below the floor for values that do not fit a log axis.
-    pub(super) strip: f64,
-}
-
-impl Plot {
-    pub(super) fn at(&self, share: f64, us: f64) -> (f64, f64) {
-        let y = if us < self.y.low() && self.strip > 0.0 {
-            self.bottom + self.strip / 2.0
-        } else {
-            self.y.at(us)
-        };
-        (self.x.at(place(share)), y)
-    }
 }
 
 fn draw(case: &Case<'_>, curves: &[Curve<'_, '_>], size: Size) -> Drawing {
@@ -269,15 +198,6 @@ fn band(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>) {
         high.extend(low);
         canvas.path(&(polyline(&high) + "Z"), curve.arm.mark.paint, "none", opacity);
     }
-}
-
-pub(super) fn points(plot: &Plot, curve: &Curve<'_, '_>) -> Vec<(f64, f64)> {
-    curve
-        .shares
-        .iter()
-        .zip(&curve.values)
-        .map_while(|(s, e)| e.as_ref().map(|e| plot.at(*s, e.value)))
-        .collect()
 }
 
 fn line(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>, obstacles: &mut Obstacles) {

@@ -10,8 +10,6 @@ use pushmark_chart::tokens::{AXIS, GRID};
 use crate::case::{ArmView, Case};
 use crate::rows;
 
-use super::age_cost::ends;
-
 /// Height of a row.
 pub(super) const ROW: f64 = 20.0;
 
@@ -24,7 +22,7 @@ pub(super) fn rows_of(canvas: &mut Canvas, case: &Case<'_>, top: f64, width: f64
     let right = width - labels;
     canvas.text(Text::note(0.0, top + 12.0, "bytes on the wire per delivery, both directions (log)"));
     let shown = values.iter().filter(|(a, _)| a.believed()).filter_map(|(_, e)| *e);
-    let x = Scale::log_over(shown.flat_map(|e| ends(&e)), left, right);
+    let x = Scale::log_over(shown.flat_map(|e| e.ends()), left, right);
     let bottom = top + 24.0 + ROW * values.len() as f64;
     if values.iter().any(|(a, e)| a.believed() && e.is_some()) {
         for value in x.binary_ticks() {

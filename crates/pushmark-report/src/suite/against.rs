@@ -63,7 +63,7 @@ pub(crate) fn draw(view: &View<'_>, figure: &Figure) -> Result<Drawn, String> {
         return Err(says::nothing(&cells));
     }
     let (wide, narrow) = both(FULL, |size| chart.draw(size));
-    let told = says::against(view, figure, &chart, &rows[0], &cells);
+    let told = says::against(view, published::sentence(view, figure), &chart, &rows[0], &cells);
     Ok(Drawn {
         says: told,
         caption: caption(view, figure, &chart, &cells, homeless, &unrun),

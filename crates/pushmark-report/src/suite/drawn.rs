@@ -119,7 +119,7 @@ impl Entry {
 /// Describes how crowds and cycles were shrunk; `None` if they are as written.
 fn shrunk(view: &View<'_>) -> Option<String> {
     let as_written = view.suite.scale == 1.0 && view.suite.scale_time == 1.0;
-    (!as_written).then(|| super::page::scale(view))
+    (!as_written).then(|| scale(view))
 }
 
 /// Turns a name into part of an address or an id.
@@ -140,6 +140,17 @@ fn source(view: &View<'_>, figure: &Figure) -> String {
         parts.push(format!("pushmark {}", run.pushmark_version));
     }
     parts.join(" · ")
+}
+
+/// Returns `scale 1: as written`, or how crowds and cycles were shrunk.
+pub fn scale(view: &View<'_>) -> String {
+    let share = |v: f64| pushmark_chart::scale::plain_tick(v);
+    match (view.suite.scale, view.suite.scale_time) {
+        (1.0, 1.0) => "scale 1: as written".into(),
+        (crowd, 1.0) => format!("scale {}: crowds and cycles shrunk", share(crowd)),
+        (1.0, time) => format!("scale of time {}: cycles shrunk", share(time)),
+        (crowd, time) => format!("scale {}, of time {}: crowds and cycles shrunk", share(crowd), share(time)),
+    }
 }
 
 /// Returns `150 valid, 3 suspect, 39 refused`.

@@ -15,10 +15,10 @@ use super::super::case::ArmView;
 use super::super::verdict::key;
 use super::cells::{Cell, Fate, View, fate_of, reason_of, stands};
 use super::drawn::{Body, Drawn};
+use super::places::grouped;
 use super::quantity::{Divisor, Quantity, Reading, two};
 use layout::{Block, Layout, Row};
 
-pub(crate) use layout::number;
 pub(crate) use terminal::text;
 
 /// More tables than this are folded.
@@ -180,7 +180,7 @@ fn table_of(layout: &Layout<'_>, block: &Block<'_, '_>, quantity: &Quantity, hea
                 @for axis in &layout.rows { th scope="col" { (axis.label) } }
                 @if layout.by_transport || layout.rows.is_empty() { th scope="col" { "transport" } }
                 @for (i, value) in block.columns.iter().enumerate() {
-                    th scope="col" { @if i == 0 { (layout.column_label()) " " } (number(value)) }
+                    th scope="col" { @if i == 0 { (layout.column_label()) " " } (grouped(value)) }
                 }
             } }
             tbody {

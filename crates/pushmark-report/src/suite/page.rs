@@ -8,7 +8,7 @@ use pushmark_model::suite::FigureKind;
 
 use super::super::page::{head, utc};
 use super::cells::{Fate, View};
-use super::drawn::{Entry, size, starts, verdicts};
+use super::drawn::{Entry, scale, size, starts, verdicts};
 use super::matrix::axes_in_words;
 use super::{published, says};
 
@@ -90,17 +90,6 @@ fn subtitle(view: &View<'_>) -> String {
     }
     parts.retain(|p| !p.is_empty());
     parts.join(" · ")
-}
-
-/// Returns `scale 1: as written`, or how crowds and cycles were shrunk.
-pub fn scale(view: &View<'_>) -> String {
-    let share = |v: f64| pushmark_chart::scale::plain_tick(v);
-    match (view.suite.scale, view.suite.scale_time) {
-        (1.0, 1.0) => "scale 1: as written".into(),
-        (crowd, 1.0) => format!("scale {}: crowds and cycles shrunk", share(crowd)),
-        (1.0, time) => format!("scale of time {}: cycles shrunk", share(time)),
-        (crowd, time) => format!("scale {}, of time {}: crowds and cycles shrunk", share(crowd), share(time)),
-    }
 }
 
 fn counts(view: &View<'_>) -> Markup {

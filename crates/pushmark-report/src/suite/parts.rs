@@ -7,10 +7,9 @@ use super::drawn::Entry;
 
 pub use super::super::case::ArmView;
 pub use super::cells::{Cell, Fate, View, fate_of, reason_of, stands};
-pub use super::drawn::verdicts;
-pub use super::page::scale;
-pub use super::published::ALIKE;
+pub use super::drawn::{scale, verdicts};
 pub use super::quantity::Quantity;
+pub use super::says::knee::ALIKE;
 pub use super::says::limit::of_suite as limit;
 
 /// A figure as a file, with the text around it.

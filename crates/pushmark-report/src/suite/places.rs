@@ -58,10 +58,15 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     plain.or_else(time).or_else(rate).or_else(size)
 }
 
+/// Formats a value of an axis for people: numbers are grouped.
+pub(crate) fn grouped(value: &str) -> String {
+    value.parse::<u64>().map_or_else(|_| value.to_string(), |n| PAGE.count(n))
+}
+
 /// Formats a value without context: `5 000 clients`, `emit interval 10s`; a name needs no axis.
 pub(crate) fn titled(value: &str, label: &str) -> String {
     match number(value) {
-        Some(_) if value.parse::<f64>().is_ok() => format!("{} {label}", super::matrix::number(value)),
+        Some(_) if value.parse::<f64>().is_ok() => format!("{} {label}", grouped(value)),
         Some(_) => format!("{label} {value}"),
         None => value.to_string(),
     }

@@ -10,10 +10,8 @@ use pushmark_model::suite::{Figure, Published};
 use super::cells::{Cell, Fate, View, fate_of, stands};
 use super::places::{Places, number};
 use super::quantity::{Quantity, Reading};
-use super::says::knee;
+use super::says::knee::{self, ALIKE};
 
-/// Ratios of measured to published are alike within this factor.
-pub const ALIKE: f64 = 1.5;
 /// Printed values nearer than this count as equal in the study.
 const SAME: f64 = 1.05;
 

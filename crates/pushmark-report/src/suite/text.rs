@@ -4,9 +4,9 @@ use pushmark_chart::numbers::TERMINAL;
 use pushmark_model::suite::FigureKind;
 
 use super::cells::{Fate, View};
-use super::drawn::{Entry, size};
+use super::drawn::{Entry, scale, size};
 use super::matrix;
-use super::page::{doubts, scale};
+use super::page::doubts;
 use pushmark_chart::terminal::{COLUMNS, Pen, Style, ascii, wrapped};
 
 /// Renders the whole text.

@@ -13,7 +13,7 @@ use pushmark_model::agent::{Begin, Order, Said};
 use pushmark_model::frame;
 use pushmark_model::plan::ShardPlan;
 
-use super::pool::{Lost, PoolMessage};
+use super::message::{Lost, PoolMessage};
 use pushmark_host::server::process::how;
 
 /// Time that an agent has to end after its socket has closed.

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `pool.rs` | the shards of an arm, and the way their records come back |
 //! | `hired.rs` | an agent as its run sees it: a child process and a socket |
+//! | `message.rs` | what shards and agents send to their run |
 //! | `work.rs` | an agent's own life |
 
 mod hired;
+mod message;
 mod pool;
 mod work;
 

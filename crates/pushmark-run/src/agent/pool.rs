@@ -16,7 +16,8 @@ use pushmark_model::record::Record;
 use pushmark_model::steer::Steer;
 use pushmark_net::files::{self, Keeps};
 
-use super::Agent;
+use super::hired::Agent;
+use super::message::{Lost, PoolMessage};
 use pushmark_host::server::cpus;
 
 /// Records of a shard that may wait until they are added up. At this limit the shard keeps filling its
@@ -31,23 +32,6 @@ pub(crate) struct ShardPool {
     // Emptied records are returned, so that the loop neither allocates nor clears them.
     spares: HashMap<u32, Sender<Box<Record>>>,
     orders: OrderSender,
-}
-
-/// A message from a shard or an agent.
-pub(super) enum PoolMessage {
-    Record(Box<Record>),
-    Lost(Lost),
-}
-
-/// An agent that ended in the middle of its work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// The number of the agent, from 1, and the number of agents.
-    pub(crate) agent: (usize, usize),
-    /// How: `signal 9`, `exit 1`.
-    pub(crate) how: String,
-    /// Its shards.
-    pub(crate) shards: Vec<u32>,
 }
 
 /// The result of waiting for a record.

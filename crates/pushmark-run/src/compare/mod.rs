@@ -66,7 +66,7 @@ pub fn compare(a: &Set, b: &Set, metric: Option<&Metric>, fail_if: &[FailIf]) ->
         a: a.named(),
         b: b.named(),
         design: design::of(a, b),
-        differs: settings::differing(a, b),
+        differs: settings::differing(&a.runs, &b.runs),
         metric: metric.map(|metric| metric.name.clone()),
         pairs,
         unmatched,

@@ -7,8 +7,6 @@ use pushmark_model::compare::Setting;
 use pushmark_model::run::Run;
 use serde_json::Value;
 
-use super::Set;
-
 /// Keys of a scenario that do not affect the measurement.
 const WORDS: [&str; 6] = ["name", "analysis", "seed", "repeat", "thresholds", "transports"];
 
@@ -48,13 +46,13 @@ pub(super) fn of_scenario(runs: &[&Run]) -> Vec<Values> {
 }
 
 /// Returns the differences between two sides: cell by cell if both have cells, each line once.
-pub(super) fn differing(a: &Set, b: &Set) -> Vec<Setting> {
+pub(super) fn differing(a: &[Run], b: &[Run]) -> Vec<Setting> {
     let mut found: BTreeSet<Setting> = BTreeSet::new();
     let case = |run: &Run| run.case.as_ref().map(|case| case.id.clone());
-    let cells: BTreeSet<Option<String>> = a.runs.iter().map(case).collect();
+    let cells: BTreeSet<Option<String>> = a.iter().map(case).collect();
     for cell in cells {
-        let of = |set: &Set| -> Vec<BTreeMap<String, String>> {
-            set.runs.iter().filter(|run| case(run) == cell).map(all_of).collect()
+        let of = |side: &[Run]| -> Vec<BTreeMap<String, String>> {
+            side.iter().filter(|run| case(run) == cell).map(all_of).collect()
         };
         let (of_a, of_b) = (of(a), of(b));
         if of_b.is_empty() {

@@ -9,9 +9,9 @@ use pushmark_model::run::{Arm, Ingest, LastWords, Outcome, Window};
 use pushmark_probes::Probes;
 use pushmark_store::KeptFile;
 
-use super::arm::Setup;
 use super::figures::figures_of;
 use super::flooding::After;
+use super::setup::Setup;
 use super::steering::Steering;
 use super::watch::Marks;
 use super::{ArmDone, facts};

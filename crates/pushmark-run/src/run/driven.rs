@@ -14,11 +14,12 @@ use pushmark_model::steer::Steer;
 use pushmark_net::Clock;
 use pushmark_probes::Probes;
 
-use super::arm::{Broken, Place, Setup};
+use super::arm_state::ArmState;
 use super::closed::Closed;
 use super::figures::emitter;
 use super::flooding::Flooding;
-use super::steering::{ArmState, Steering};
+use super::setup::{Broken, Place, Setup};
+use super::steering::Steering;
 use super::target::Up;
 use super::unserved::{Unserved, is_down, nobody_came, nobody_comes};
 use super::warming::Warming;

@@ -9,7 +9,7 @@ use pushmark_model::plan::ArmPlan;
 use pushmark_model::run::{Flood, LastWords, Window};
 use pushmark_model::steer::Steer;
 
-use super::steering::{ArmState, LEAD_NS, SECOND_NS};
+use super::arm_state::{ArmState, LEAD_NS, SECOND_NS};
 use crate::flood::evidence::{Descriptors, Evidence};
 use crate::flood::{curve, diagnosis};
 use crate::gather::Gathered;

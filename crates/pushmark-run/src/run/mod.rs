@@ -2,6 +2,7 @@
 
 mod alone;
 mod arm;
+mod arm_state;
 mod assemble;
 mod closed;
 mod driven;
@@ -10,6 +11,7 @@ mod facts;
 mod figures;
 mod flooding;
 mod hopeless;
+mod setup;
 mod signals;
 mod steering;
 mod target;
@@ -20,8 +22,8 @@ mod watch;
 use pushmark_model::plan::{ArmPlan, Plan};
 use pushmark_model::run::{Arm, Reason, Window};
 
-pub use arm::{Broken, Setup};
 pub use assemble::{About, Assembled, assemble};
+pub use setup::{Broken, Setup};
 pub use signals::Signals;
 pub use target::{Target, Up};
 pub use unserved::{Unserved, nobody_came};
@@ -73,7 +75,7 @@ pub fn arms(
         if setup.signals.stopped().is_some() {
             break;
         }
-        let place = arm::Place { number: n + 1, of: plan.arms.len(), start };
+        let place = setup::Place { number: n + 1, of: plan.arms.len(), start };
         match arm::drive(arm, setup, place, progress) {
             Ok(finished) => done.push(finished),
             // Its other transports may accept clients.

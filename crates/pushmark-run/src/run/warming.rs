@@ -6,7 +6,7 @@ use pushmark_model::steady::{SteadyPlan, SteadyState, WarmSecond, steady_state};
 use pushmark_model::steer::Steer;
 use pushmark_model::transport::Transport;
 
-use super::steering::{LEAD_NS, SECOND_NS};
+use super::arm_state::{LEAD_NS, SECOND_NS};
 use crate::gather::{Gathered, Second};
 use pushmark_host::monitor::{Sample, figures};
 

@@ -6,8 +6,8 @@ use pushmark_model::plan::Phases;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 
-use super::arm::Place;
 use super::emitters;
+use super::setup::Place;
 use super::target::Up;
 use crate::gather::Gathered;
 use pushmark_console::progress::Live;

@@ -7,34 +7,11 @@
 
 use pushmark_model::histogram::Distribution;
 use pushmark_model::record::Times;
-use pushmark_model::run::{Delivery, VerdictState};
+use pushmark_model::run::Delivery;
 
-use super::bounds;
-use super::lag::{P, SHOWN, by_stamps, own_allowed_us};
-
-/// A percentile whose place among the ranks depends on the generator.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Displaced {
-    pub(super) p: P,
-    /// As shown, µs.
-    pub(super) shown_us: i64,
-    /// At the rank that it would have without the deliveries that the generator delayed, µs.
-    pub(super) without_us: i64,
-    /// The share of those deliveries beyond what a rank may be off.
-    pub(super) late: f64,
-}
-
-impl Displaced {
-    /// The part of the figure that is not the server's.
-    pub(super) fn share(&self) -> f64 {
-        (self.shown_us - self.without_us) as f64 / self.shown_us.max(1) as f64
-    }
-
-    /// The state of the figure and the bound that it crosses.
-    pub(super) fn crossed(&self) -> Option<(VerdictState, f64)> {
-        bounds::READ_LAG.crossed(self.share())
-    }
-}
+use super::facts::Displaced;
+use super::lag::by_stamps;
+use super::percentile::{P, SHOWN, own_allowed_us};
 
 /// Returns the percentiles that differ by more than is allowed. `ours`: pushmark publishes. `apart`:
 /// connections with stamps are read in another way than the others.

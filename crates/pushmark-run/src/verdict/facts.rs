@@ -1,9 +1,13 @@
 //! Facts that a judgement needs and that an arm does not hold.
 
-use pushmark_model::plan::ArmPlan;
-use pushmark_model::run::Generator;
+use std::collections::BTreeMap;
 
-use super::{Displaced, ReceivedTotals};
+use pushmark_model::plan::ArmPlan;
+use pushmark_model::record::{Came, Record};
+use pushmark_model::run::{Generator, VerdictState};
+
+use super::bounds;
+use super::percentile::P;
 
 /// Circumstances of an arm.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +50,53 @@ pub struct Facts {
     pub displaced: Vec<Displaced>,
     /// Generator processes that ended early.
     pub agents_lost: Vec<AgentLost>,
+}
+
+/// What clients received in all phases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReceivedTotals {
+    /// Deliveries.
+    pub received: u64,
+    /// The most informative message in which no stamp was found.
+    pub came: Option<Came>,
+    /// Connects to the target were refused.
+    pub refused: bool,
+}
+
+impl ReceivedTotals {
+    /// Computes it from the sum of an arm's records.
+    pub fn of(total: &Record) -> ReceivedTotals {
+        let refused = |map: &BTreeMap<String, u64>| map.keys().any(|kind| kind == "refused");
+        ReceivedTotals {
+            received: total.counts.received,
+            came: total.words.came.clone(),
+            refused: refused(&total.failed) || refused(&total.publish_failed),
+        }
+    }
+}
+
+/// A percentile whose place among the ranks depends on the generator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Displaced {
+    pub(super) p: P,
+    /// As shown, µs.
+    pub(super) shown_us: i64,
+    /// At the rank that it would have without the deliveries that the generator delayed, µs.
+    pub(super) without_us: i64,
+    /// The share of those deliveries beyond what a rank may be off.
+    pub(super) late: f64,
+}
+
+impl Displaced {
+    /// The part of the figure that is not the server's.
+    pub(super) fn share(&self) -> f64 {
+        (self.shown_us - self.without_us) as f64 / self.shown_us.max(1) as f64
+    }
+
+    /// The state of the figure and the bound that it crosses.
+    pub(super) fn crossed(&self) -> Option<(VerdictState, f64)> {
+        bounds::READ_LAG.crossed(self.share())
+    }
 }
 
 /// A generator process that ended early.

@@ -5,37 +5,15 @@
 use std::collections::BTreeMap;
 
 use pushmark_model::decode::looks_like;
-use pushmark_model::record::{Came, Record};
+use pushmark_model::record::Came;
 use pushmark_model::run::{Arm, Outcome, Reason, VerdictState};
 
+use super::facts::ReceivedTotals;
 use super::{ALL, Seen, words};
 use pushmark_chart::numbers::TERMINAL;
 
 /// Long polls are not held if they are answered this many times as often as the hold explains.
 const NOT_HELD: f64 = 2.0;
-
-/// What clients received in all phases.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReceivedTotals {
-    /// Deliveries.
-    pub received: u64,
-    /// The most informative message in which no stamp was found.
-    pub came: Option<Came>,
-    /// Connects to the target were refused.
-    pub refused: bool,
-}
-
-impl ReceivedTotals {
-    /// Computes it from the sum of an arm's records.
-    pub fn of(total: &Record) -> ReceivedTotals {
-        let refused = |map: &BTreeMap<String, u64>| map.keys().any(|kind| kind == "refused");
-        ReceivedTotals {
-            received: total.counts.received,
-            came: total.words.came.clone(),
-            refused: refused(&total.failed) || refused(&total.publish_failed),
-        }
-    }
-}
 
 /// Returns doubts about what was received. `outcome` is the arm's.
 pub(super) fn doubts(arm: &Arm, heard: &ReceivedTotals, outcome: Outcome) -> Vec<Reason> {

@@ -8,6 +8,7 @@
 //!
 //! Run `n` of seed `s` is run 0 of seed `s + n`, so that one run can be repeated alone.
 
+mod disturbing;
 mod drawn;
 mod judge;
 mod noise;

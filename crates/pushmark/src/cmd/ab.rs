@@ -8,7 +8,7 @@ use pushmark_model::scenario::Override;
 use super::asking::{AskingArgs, set};
 use super::compare::{JudgingArgs, judged};
 use super::measuring::MeasuringArgs;
-use super::run::usage;
+use super::mistakes::usage;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{Format, can_keep, print};
 use pushmark_console::progress::Progress;

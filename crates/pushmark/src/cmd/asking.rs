@@ -4,7 +4,7 @@ use clap::Args;
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 
-use super::run::usage;
+use super::mistakes::usage;
 use super::secure::TlsArgs;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::file_errors::FileErrors;

@@ -6,7 +6,7 @@ use clap::Args;
 use pushmark_model::transport::Transport;
 
 use super::measuring::MeasuringArgs;
-use super::run::usage;
+use super::mistakes::usage;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{Format, print};
 use pushmark_console::progress::Progress;

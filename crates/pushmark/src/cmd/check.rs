@@ -9,7 +9,7 @@ use clap::Args;
 use pushmark_model::scenario::TargetUrl;
 use pushmark_model::transport::Transport;
 
-use super::run::usage;
+use super::mistakes::usage;
 use super::secure::TlsArgs;
 use super::servers::flags_of;
 use pushmark_check::launch::RowLaunch;

@@ -9,7 +9,7 @@ use pushmark_model::search::{Limits, Over};
 use pushmark_model::units::{Nanos, PerSecond, parse_share};
 
 use super::measuring::MeasuringArgs;
-use super::run::usage;
+use super::mistakes::usage;
 use super::secure::TlsArgs;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::file_errors::FileErrors;

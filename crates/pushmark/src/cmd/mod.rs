@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod find_max;
 pub mod flood;
 pub mod measuring;
+mod mistakes;
 mod pages;
 pub mod probe_threads;
 pub mod report;

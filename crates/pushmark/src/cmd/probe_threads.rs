@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use pushmark_model::run::ServerRef;
 
-use super::run::usage;
+use super::mistakes::usage;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{note, print};
 use pushmark_console::progress::Progress;

@@ -9,11 +9,10 @@ use pushmark_model::scenario::Override;
 
 use super::asking::AskingArgs;
 use super::measuring::MeasuringArgs;
+use super::mistakes::usage;
 use pushmark_console::exit::{Ending, Exit};
-use pushmark_console::file_errors::FileErrors;
 use pushmark_console::output::{complain, print};
 use pushmark_console::progress::Progress;
-use pushmark_console::progress::screen::Screen;
 use pushmark_host::server::registry::Registry;
 use pushmark_run::run::{Assembled, Signals, Start};
 use pushmark_run::scenario_file::Loaded;
@@ -155,14 +154,4 @@ fn place(args: &RunArgs, starts: u32, id: &str) -> PathBuf {
 fn print_result(args: &RunArgs, files: &[RunFiles], page: Option<&str>) -> anyhow::Result<()> {
     let text = super::report::shown(files, args.measuring.format, page)?;
     print(&text).context("the result could not be printed; it is kept on disk")
-}
-
-pub(super) fn usage(report: FileErrors) -> anyhow::Error {
-    Ending::error(Exit::Usage, shown_report(&report))
-}
-
-/// Formats the mistakes with the lines that contain them, in the width and colours of stderr.
-fn shown_report(report: &FileErrors) -> String {
-    let screen = Screen::of_stderr();
-    report.render(screen.colours, screen.columns.unwrap_or(80)).trim_end().to_owned()
 }

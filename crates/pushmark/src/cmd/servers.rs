@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use super::run::usage;
+use super::mistakes::usage;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{Format, note, print};
 use pushmark_host::server::build;

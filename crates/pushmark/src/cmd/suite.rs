@@ -10,8 +10,8 @@ use pushmark_model::suite::Scale;
 use pushmark_model::units::Nanos;
 
 use super::measuring::MeasuringArgs;
+use super::mistakes::usage;
 use super::report::shown_suite;
-use super::run::usage;
 use super::secure::TlsArgs;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{Format, print};

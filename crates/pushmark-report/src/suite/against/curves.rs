@@ -12,7 +12,7 @@ use pushmark_model::transport::Transport;
 use super::super::super::case::ArmView;
 use super::super::cells::{Cell, Fate, View, fate_of, reason_of};
 use super::super::chart::{Point, Series};
-use super::super::places::number;
+use super::super::places::{grouped, number};
 use super::super::quantity::{Quantity, Reading};
 use super::{Across, absent};
 
@@ -174,7 +174,7 @@ fn is_reference(cells: &[&Cell<'_>], lines: &[String], key: &Key) -> bool {
 /// Names a value: a number needs its axis, a name does not.
 fn called(value: &str, axis: &str) -> String {
     match number(value) {
-        Some(_) => format!("{axis} {}", super::super::matrix::number(value)),
+        Some(_) => format!("{axis} {}", grouped(value)),
         None => value.to_string(),
     }
 }

@@ -2,7 +2,6 @@
 //! names, or the last axis). Rows: the server and the style (or the first two others). A table for each
 //! value of the rest.
 
-use pushmark_chart::numbers::PAGE;
 use pushmark_model::suite::{Axis, Figure};
 use pushmark_model::transport::Transport;
 
@@ -197,9 +196,4 @@ impl<'a> Row<'_, 'a> {
 fn places(axes: &[&Axis], cell: &Cell<'_>) -> Vec<usize> {
     let place = |a: &&Axis| a.values.iter().position(|v| Some(v.as_str()) == cell.axis(&a.name));
     axes.iter().map(|a| place(a).unwrap_or(usize::MAX)).collect()
-}
-
-/// Formats a value of an axis for people: numbers are grouped.
-pub(crate) fn number(value: &str) -> String {
-    value.parse::<u64>().map_or_else(|_| value.to_string(), |n| PAGE.count(n))
 }

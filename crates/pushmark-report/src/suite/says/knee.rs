@@ -4,8 +4,10 @@
 use pushmark_chart::words;
 
 use super::super::chart::Chart;
-use super::super::published::ALIKE;
 use super::{believed, name, of_panel, place};
+
+/// Ratios of measured to published are alike within this factor.
+pub const ALIKE: f64 = 1.5;
 
 /// The rule, for the section on how it was measured.
 pub(crate) const RULE: &str = "A line bends (has its knee) at the inner point of four or more that parts it into the two straight lines of the most different slopes, if one is at least three times as steep as the other and covers a quarter of the line's range, and its values differ by half at least. Slopes are those of two log axes for latencies and of two linear ones otherwise, on which what grows in proportion is straight.";

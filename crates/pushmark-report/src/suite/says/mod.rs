@@ -6,18 +6,16 @@ pub(crate) mod limit;
 mod order;
 
 use pushmark_chart::words;
-use pushmark_model::suite::Figure;
 
 use super::cells::{Cell, Fate, View};
 use super::chart::{Chart, Panel, Point, Series};
-use super::published;
 use super::quantity::Quantity;
 
-/// Describes a figure of lines: order, knee, bottleneck, agreement with printed values, and where nothing
+/// Describes a figure of lines: order, knee, bottleneck, `agreement` with printed values, and where nothing
 /// is claimed.
 pub(crate) fn against(
     view: &View<'_>,
-    figure: &Figure,
+    agreement: Option<String>,
     chart: &Chart,
     quantity: &Quantity,
     cells: &[&Cell<'_>],
@@ -26,7 +24,7 @@ pub(crate) fn against(
         order::sentence(chart, quantity),
         knee::sentence(chart),
         limit::sentence(view, cells),
-        published::sentence(view, figure),
+        agreement,
         unclaimed(cells),
     ];
     let said: Vec<String> = rules.into_iter().flatten().collect();
