@@ -191,12 +191,12 @@ fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Hear
             message.extend_from_slice(data);
             return None;
         }
-        Event::MessageEnd | Event::Heartbeat | Event::Asked(_) => Heard::Message(std::mem::take(message)),
+        Event::MessageEnd | Event::Heartbeat => Heard::Message(std::mem::take(message)),
         Event::Answered { status, .. } => Heard::Answered(status),
         Event::Retry(ms) => Heard::Retry(ms),
         Event::Comment => Heard::Comment,
         Event::Pong => Heard::Pong,
         Event::Closed { code, .. } => Heard::Closed(code),
-        Event::Published { .. } | Event::Forgotten => return None,
+        Event::Asked { .. } | Event::Published { .. } | Event::Forgotten => return None,
     })
 }

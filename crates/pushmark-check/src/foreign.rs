@@ -7,14 +7,16 @@
 use std::time::{Duration, Instant};
 
 use pushmark_model::plan::{ArmPlan, Cursor, Plan};
-use pushmark_model::template::{Template, Values};
+use pushmark_model::template::Values;
 use pushmark_proto::json_pointer::Scan;
 use pushmark_proto::websocket::Opcode;
 
 use super::endpoint::Endpoint;
-use super::outcome::{Miss, Outcome, Step, brief, failed, holds, shown};
+use super::outcome::{Miss, Outcome, Step, brief, holds, shown};
 use super::patience::PATIENCE;
+use super::publisher::{Publisher, arm_of, connect, foreign};
 use super::sse::Events;
+use super::talk::{Talk, data, values};
 use super::target::Foreign;
 use super::trial::{Trial, stamped, stamps};
 use super::websocket::{Message, Socket};
@@ -53,7 +55,7 @@ impl Subject {
 }
 
 /// One listener of a target.
-struct Listener {
+pub(super) struct Listener {
     arm: ArmPlan,
     port: u16,
     channel: String,
@@ -71,41 +73,34 @@ enum Conversation {
     },
     Stream(Wire),
     Sse(Events),
-    WebSocket(Socket),
-}
-
-fn connect(t: &mut Trial<'_>, endpoint: anyhow::Result<Endpoint>) -> Step<Wire> {
-    let endpoint = endpoint.map_err(|error| failed(error.to_string()))?;
-    Wire::connect(&endpoint, None, t.chance.fork(), t.journal.clone())
-}
-
-fn foreign<'t>(t: &Trial<'t>, transport: &str) -> Step<(&'t ArmPlan, u16)> {
-    let foreign = t.subject.foreign.as_ref();
-    let arm = foreign.and_then(|target| target.arms.iter().find(|arm| arm.transport.name() == transport));
-    let (Some(arm), Some(foreign)) = (arm, foreign) else {
-        return Err(Miss::NotOffered(format!("it has no {transport}")));
-    };
-    if arm.publish.is_none() {
-        return Err(Miss::NotOffered("nothing says how to publish: [target.publish]".into()));
-    }
-    Ok((arm, foreign.port))
-}
-
-fn values<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str]) -> Values<'v> {
-    Values { channels, port, fields: arm.clients.as_ref(), secrets: Some(&arm.secrets), ..Values::default() }
-}
-
-fn reply(socket: &mut Socket, arm: &ArmPlan, port: u16, channel: &str, heard: &[u8]) -> Outcome {
-    for answer in arm.subscribe.answer.iter().filter(|answer| answer.on.as_bytes() == heard).take(1) {
-        socket.send(Opcode::Text, answer.send.render_text(&values(arm, port, &[channel])).as_bytes())?;
-    }
-    Ok(())
+    WebSocket(Talk),
 }
 
 impl Listener {
     fn open(t: &mut Trial<'_>, transport: &str, channel: &str) -> Step<Listener> {
         let (arm, port) = foreign(t, transport)?;
         Listener::resume(t, arm.clone(), port, channel, "", "")
+    }
+
+    /// Subscribes, whether or not anything says how to publish.
+    pub(super) fn any(t: &mut Trial<'_>, transport: &str, channel: &str) -> Step<Listener> {
+        let (arm, port) = arm_of(t, transport)?;
+        Listener::resume(t, arm.clone(), port, channel, "", "")
+    }
+
+    /// The arm that it listens to.
+    pub(super) fn arm(&self) -> &ArmPlan {
+        &self.arm
+    }
+
+    /// Returns whether nothing arrives in this time. A poll that is not asked for is asked for first.
+    pub(super) fn is_quiet(&mut self, time: Duration) -> bool {
+        match &mut self.conversation {
+            Conversation::Poll { asked: false, .. } => false,
+            Conversation::Poll { wire, .. } | Conversation::Stream(wire) => wire.is_quiet(time).is_ok(),
+            Conversation::Sse(events) => events.wire.is_quiet(time).is_ok(),
+            Conversation::WebSocket(talk) => talk.socket.wire.is_quiet(time).is_ok(),
+        }
     }
 
     /// Subscribes from the position of an earlier listener.
@@ -119,7 +114,7 @@ impl Listener {
     ) -> Step<Listener> {
         let subscribe = &arm.subscribe;
         let mut wire = connect(t, Endpoint::to_subscribe(&arm, port))?;
-        let (target, mut headers) = request(&arm, port, channel, cursor);
+        let (target, mut headers, body) = request(&arm, port, channel, cursor);
         let mut heard = Vec::new();
         let conversation = match arm.transport.name() {
             "websocket" => {
@@ -127,20 +122,19 @@ impl Listener {
                     headers.push(format!("Sec-WebSocket-Protocol: {}", subscribe.subprotocol));
                 }
                 let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
-                let (mut socket, _) = Socket::open(wire, &target, &lines)?;
+                let (socket, _) = Socket::open(wire, &target, &lines)?;
+                let mut talk = Talk::new(socket);
                 for template in &subscribe.after_open {
-                    let said = template.render_text(&values(&arm, port, &[channel]));
-                    socket.send(Opcode::Text, said.as_bytes())?;
+                    talk.say(&arm, port, channel, (true, template))?;
                 }
+                talk.follow(&arm, port, channel)?;
                 if let Some(ready) = &subscribe.ready {
                     let mut said = String::new();
                     while !said.contains(ready.as_str()) {
-                        let heard = data(socket.message()?)?;
-                        reply(&mut socket, &arm, port, channel, &heard)?;
-                        said = String::from_utf8_lossy(&heard).into_owned();
+                        said = String::from_utf8_lossy(&talk.hear(&arm, port, channel)?).into_owned();
                     }
                 }
-                Conversation::WebSocket(socket)
+                Conversation::WebSocket(talk)
             }
             "stream" | "sse" => {
                 if arm.transport.name() == "sse" {
@@ -150,8 +144,11 @@ impl Listener {
                     headers.push(format!("Last-Event-ID: {last_event_id}"));
                 }
                 let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
-                wire.send("GET", &target, &lines, b"")?;
-                let head = wire.head()?.is(200)?;
+                wire.send(&subscribe.method, &target, &lines, &body)?;
+                let head = wire.head()?;
+                wire.journal
+                    .came(|| format!("{} {}", head.status, head.header("content-type").unwrap_or_default()));
+                let head = head.is(200)?;
                 match arm.transport.name() {
                     "sse" => {
                         wants_media(&head, "text/event-stream")?;
@@ -192,11 +189,11 @@ impl Listener {
 
     /// Sends a poll, unless one is pending.
     fn ask(&mut self) -> Outcome {
-        let (target, headers) = request(&self.arm, self.port, &self.channel, &self.cursor);
+        let (target, headers, body) = request(&self.arm, self.port, &self.channel, &self.cursor);
         let Conversation::Poll { wire, asked } = &mut self.conversation else { return Ok(()) };
         if !std::mem::replace(asked, true) {
             let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
-            wire.send("GET", &target, &lines, b"")?;
+            wire.send(&self.arm.subscribe.method, &target, &lines, &body)?;
         }
         Ok(())
     }
@@ -213,7 +210,19 @@ impl Listener {
     }
 
     /// Returns the next piece, whatever it is.
-    fn next(&mut self) -> Step<Vec<u8>> {
+    pub(super) fn next(&mut self) -> Step<Vec<u8>> {
+        let piece = self.next_piece()?;
+        let journal = match &self.conversation {
+            Conversation::Poll { wire, .. } | Conversation::Stream(wire) => &wire.journal,
+            Conversation::Sse(events) => &events.wire.journal,
+            // Its messages are told as they are read.
+            Conversation::WebSocket(_) => return Ok(piece),
+        };
+        journal.came(|| format!("{} bytes {}", piece.len(), shown(&piece)));
+        Ok(piece)
+    }
+
+    fn next_piece(&mut self) -> Step<Vec<u8>> {
         match &mut self.conversation {
             Conversation::Poll { .. } => {
                 self.ask()?;
@@ -221,11 +230,7 @@ impl Listener {
             }
             Conversation::Stream(wire) => wire.chunk(),
             Conversation::Sse(events) => Ok(events.event()?.data),
-            Conversation::WebSocket(socket) => {
-                let heard = data(socket.message()?)?;
-                reply(socket, &self.arm, self.port, &self.channel, &heard)?;
-                Ok(heard)
-            }
+            Conversation::WebSocket(talk) => talk.hear(&self.arm, self.port, &self.channel),
         }
     }
 
@@ -266,7 +271,7 @@ impl Listener {
         while match &mut self.conversation {
             Conversation::Poll { wire, .. } | Conversation::Stream(wire) => wire.is_quiet(QUIET).is_err(),
             Conversation::Sse(events) => events.wire.is_quiet(QUIET).is_err(),
-            Conversation::WebSocket(socket) => socket.wire.is_quiet(QUIET).is_err(),
+            Conversation::WebSocket(talk) => talk.socket.wire.is_quiet(QUIET).is_err(),
         } {
             match self.next() {
                 Ok(piece) => self.heard.push(piece),
@@ -276,12 +281,17 @@ impl Listener {
     }
 }
 
-fn request(arm: &ArmPlan, port: u16, channel: &str, cursor: &str) -> (String, Vec<String>) {
+/// Returns the target, the header lines and the body of a request.
+fn request(arm: &ArmPlan, port: u16, channel: &str, cursor: &str) -> (String, Vec<String>, Vec<u8>) {
     let channels = [channel];
     let values = Values { cursor, hold_ms: HOLD_MS, ..values(arm, port, &channels) };
     let headers = arm.subscribe.headers.iter();
     let headers = headers.map(|(name, value)| format!("{name}: {}", value.render_text(&values)));
-    (arm.subscribe.path.render_text(&values), headers.collect())
+    let mut body = Vec::new();
+    if let Some(template) = &arm.subscribe.body {
+        template.render(&values, &mut body);
+    }
+    (arm.subscribe.path.render_text(&values), headers.collect(), body)
 }
 
 fn cursor(source: &Cursor, answer: &Answer) -> Option<String> {
@@ -296,14 +306,6 @@ fn cursor(source: &Cursor, answer: &Answer) -> Option<String> {
     }
 }
 
-fn data(message: Message) -> Step<Vec<u8>> {
-    match message {
-        Message::Text(data) | Message::Binary(data) => Ok(data),
-        Message::Pong(_) => Ok(Vec::new()),
-        Message::Close(code) => Err(failed(format!("it closed the WebSocket with {code:?}"))),
-    }
-}
-
 fn count(heard: &[u8], message: &[u8]) -> usize {
     heard.windows(message.len()).filter(|window| *window == message).count()
 }
@@ -312,35 +314,6 @@ fn count(heard: &[u8], message: &[u8]) -> usize {
 fn sequences(listener: &Listener, nonce: u32) -> Vec<u64> {
     let heard = stamps(&listener.whole());
     heard.iter().filter(|stamp| stamp.nonce == nonce).map(|stamp| stamp.sequence).collect()
-}
-
-/// Publishes on a connection that stays open.
-struct Publisher {
-    wire: Wire,
-    arm: ArmPlan,
-    port: u16,
-}
-
-impl Publisher {
-    fn open(t: &mut Trial<'_>, transport: &str) -> Step<Publisher> {
-        let (arm, port) = foreign(t, transport)?;
-        let endpoint = Endpoint::to_publish(arm, port).transpose();
-        let wire = connect(t, endpoint.ok_or_else(|| failed("nothing says how to publish"))?)?;
-        Ok(Publisher { wire, arm: arm.clone(), port })
-    }
-
-    fn publish(&mut self, channel: &str, message: &[u8]) -> Outcome {
-        let Some(publish) = &self.arm.publish else { return Ok(()) };
-        let channels = [channel];
-        let values = Values { message, ..values(&self.arm, self.port, &channels) };
-        let line = |(name, value): &(String, Template)| format!("{name}: {}", value.render_text(&values));
-        let lines: Vec<String> = publish.headers.iter().map(line).collect();
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let mut body = Vec::new();
-        publish.body.render(&values, &mut body);
-        let answer = self.wire.ask(&publish.method, &publish.path.render_text(&values), &lines, &body)?;
-        holds((200..300).contains(&answer.status), || format!("a publication is answered {}", answer.words()))
-    }
 }
 
 fn name(t: &mut Trial<'_>) -> String {
@@ -438,7 +411,7 @@ fn resumes(t: &mut Trial<'_>, transport: &str) -> Outcome {
 fn pings(t: &mut Trial<'_>) -> Outcome {
     let channel = name(t);
     let mut listener = Listener::open(t, "websocket", &channel)?;
-    let Conversation::WebSocket(socket) = &mut listener.conversation else { return Ok(()) };
+    let Conversation::WebSocket(Talk { socket, .. }) = &mut listener.conversation else { return Ok(()) };
     for _ in 0..3 {
         let len = t.chance.between(1, 125);
         let payload = t.chance.bytes(len);

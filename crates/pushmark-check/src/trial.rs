@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::chance::{Chance, encoded};
 use super::endpoint::Endpoint;
+use super::journal::Journal;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds};
 use super::patience::PATIENCE;
 use super::subject::{Instance, Subject};
-use super::wire::{Answer, Journal, Wire};
+use super::wire::{Answer, Wire};
 
 /// Receive buffer, in bytes, of a client that does not read.
 pub(super) const SLEEPER_BUFFER: usize = 4096;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pushmark_net::{Blocking, tls};
@@ -12,6 +11,7 @@ use serde_json::Value;
 
 use super::chance::Chance;
 use super::endpoint::Endpoint;
+use super::journal::Journal;
 use super::outcome::{Miss, Outcome, Step, brief, failed, holds, same, shown};
 use super::patience::PATIENCE;
 
@@ -21,22 +21,6 @@ const HEAD_MAX: usize = 32 * 1024;
 const BODY_MAX: usize = 64 << 20;
 /// Time between two packets of a request that is cut.
 const BETWEEN_PACKETS: Duration = Duration::from_micros(300);
-
-/// The requests of a case, in order: a failure shows the last of them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Journal(Arc<Mutex<Vec<String>>>);
-
-impl Journal {
-    pub(super) fn note(&self, line: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-    }
-
-    /// The last lines, oldest first.
-    pub(super) fn tail(&self, lines: usize) -> Vec<String> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all[all.len().saturating_sub(lines)..].to_vec()
-    }
-}
 
 /// An answer: its head, and its body if it was read.
 #[derive(Clone, Debug)]
@@ -138,7 +122,7 @@ pub(super) struct Wire {
     /// The last answer closed the connection (RFC 9112 9.6): the next request opens a new one.
     ends: bool,
     pub(super) chance: Chance,
-    journal: Journal,
+    pub(super) journal: Journal,
 }
 
 impl Wire {

@@ -67,13 +67,18 @@ const WHOLE: Duration = Duration::from_millis(1_000);
 pub fn before_a_run(bound: f64) -> Option<String> {
     let cpus = allowed_cpus().unwrap_or_default();
     let (before, began) = (Others::read(), Instant::now());
-    let tasks_ns = HostUse::read().tasks_ns(&cpus);
+    let first = HostUse::read();
     let mut busy = 0.0;
     for look in [GLANCE, WHOLE] {
         std::thread::sleep(look.saturating_sub(began.elapsed()));
         let passed_ns = began.elapsed().as_nanos() as f64;
-        busy = HostUse::read().tasks_ns(&cpus).saturating_sub(tasks_ns) as f64 / passed_ns;
-        if busy < bound * cpus.len().max(1) as f64 {
+        let now = HostUse::read();
+        let tasks_ns = now.tasks_ns(&cpus).saturating_sub(first.tasks_ns(&cpus)) as f64;
+        let idle_ns = now.idle_ns(&cpus).saturating_sub(first.idle_ns(&cpus)) as f64;
+        let all = if cpus.is_empty() { now.idle_ns_by_cpu.len() } else { cpus.len() }.max(1) as f64;
+        // Idle time is exact, the time of tasks is not (`monitor::figures::foreign`).
+        busy = (tasks_ns / passed_ns).min((all - idle_ns / passed_ns).max(0.0));
+        if busy < bound * all {
             return None;
         }
     }

@@ -12,6 +12,7 @@ use pushmark_proto::json_pointer::Scan;
 use crate::job::Job;
 use crate::never::NEVER;
 use crate::payload_state::PayloadState;
+use crate::steps::Steps;
 use crate::token::{self, Owner};
 
 /// The state of a line. The state of the first line is the state of its client.
@@ -152,6 +153,8 @@ pub(crate) struct Conn {
     pub(crate) first: Line,
     /// The line of [`Lane::Command`].
     pub(crate) side: Option<Box<Side>>,
+    /// How far it is with the steps of its subscription, if there are steps.
+    pub(crate) steps: Option<Box<Steps>>,
     /// When this attempt was due.
     pub(crate) due_ns: Nanos,
     /// When the last request was written.
@@ -188,6 +191,7 @@ impl Conn {
             client: Client::new(config, seed),
             first: Line::default(),
             side: None,
+            steps: None,
             due_ns: 0,
             asked_ns: 0,
             heard_ns: 0,

@@ -19,6 +19,7 @@ mod publisher;
 mod requests;
 mod secure;
 mod shard;
+mod steps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

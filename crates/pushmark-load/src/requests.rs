@@ -2,11 +2,15 @@
 
 use std::net::SocketAddr;
 
+use pushmark_model::message::Message;
 use pushmark_model::plan::{ArmPlan, Cursor, ShardPlan};
-use pushmark_model::template::{Template, Values};
+use pushmark_model::template::{Captures, Template, Values};
 use pushmark_model::transport::Transport;
 use pushmark_proto::client::bayeux::write_channels;
 use pushmark_proto::client::{self, Client, Config, CursorSource, Lane, Request};
+
+/// A client's number, its channels, and what its steps took.
+pub(crate) type Of<'o> = (u32, &'o [u32], Option<&'o Captures>);
 
 /// Fills templates into buffers that are used again.
 #[derive(Debug)]
@@ -83,8 +87,11 @@ impl Requests {
         if !arm.keep_alive && !arm.transport.is_push() {
             self.headers.extend_from_slice(b"Connection: close\r\n");
         }
+        if let Some(body) = &arm.subscribe.body {
+            body.render(&values, &mut self.body);
+        }
         let request = Request {
-            method: "GET",
+            method: &arm.subscribe.method,
             target: text(&self.path),
             authority: &self.subscribe_authority,
             headers: text(&self.headers),
@@ -97,34 +104,31 @@ impl Requests {
     pub(crate) fn bayeux_channel(&self, arm: &ArmPlan, number: u32, channel: u32) -> String {
         let mut name = Vec::new();
         if let Some(bayeux) = &arm.subscribe.bayeux {
-            self.fill(arm, &bayeux.channel, number, &[channel], &[], &mut name);
+            let of = (number, &[channel][..], None);
+            self.with_values(arm, of, |values| bayeux.channel.render(values, &mut name));
         }
         text(&name).to_owned()
     }
 
-    /// Appends a template filled in for one client (a message after open, a peer's publication).
-    pub(crate) fn fill(
-        &self,
-        arm: &ArmPlan,
-        template: &Template,
-        number: u32,
-        channels: &[u32],
-        message: &[u8],
-        out: &mut Vec<u8>,
-    ) {
+    /// Appends a message filled in for one client (one after open, a peer's publication).
+    pub(crate) fn fill(&self, arm: &ArmPlan, what: &Message, of: Of<'_>, message: &[u8], out: &mut Vec<u8>) {
+        self.with_values(arm, of, |values| what.render(&Values { message, ..*values }, out));
+    }
+
+    /// Calls `use_` with the values of one client.
+    pub(crate) fn with_values<R>(&self, arm: &ArmPlan, of: Of<'_>, use_: impl FnOnce(&Values<'_>) -> R) -> R {
+        let (number, channels, captures) = of;
         let names: Vec<&str> = channels.iter().map(|&c| self.names[c as usize].as_str()).collect();
-        let values = Values {
+        use_(&Values {
             channels: &names,
             client: u64::from(number),
             fields: arm.clients.as_ref(),
-            cursor: "",
             hold_ms: self.hold_ms,
             port: self.port,
-            message,
             secrets: Some(&arm.secrets),
+            captures,
             ..Values::default()
-        };
-        template.render(&values, out);
+        })
     }
 
     /// Appends the request of a publication.
@@ -182,23 +186,23 @@ impl Requests {
         client.write_request(config, &request, out);
     }
 
-    /// Returns the text that publishes a message.
-    pub(crate) fn feed_text(&mut self, arm: &ArmPlan, channel: u32, message: &[u8]) -> &[u8] {
+    /// Returns the message that publishes one, and whether it is a text.
+    pub(crate) fn feed_text(&mut self, arm: &ArmPlan, channel: u32, message: &[u8]) -> (bool, &[u8]) {
         self.body.clear();
         if let Some(publish) = &arm.publish {
             let names = [self.names[channel as usize].as_str()];
             let values = publication(arm, self.port, &names, message);
             publish.body.render(&values, &mut self.body);
         }
-        &self.body
+        (arm.publish.as_ref().is_none_or(|publish| publish.body.is_text()), &self.body)
     }
 
-    /// Returns a text that a feed sends after it is open.
-    pub(crate) fn feed_fill(&mut self, arm: &ArmPlan, template: &Template) -> &[u8] {
+    /// Returns what a feed sends after it is open.
+    pub(crate) fn feed_fill(&mut self, arm: &ArmPlan, what: &Message) -> &[u8] {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let values = publication(arm, self.port, &names, &[]);
         self.body.clear();
-        template.render(&values, &mut self.body);
+        what.render(&values, &mut self.body);
         &self.body
     }
 }
@@ -226,11 +230,12 @@ pub(crate) fn config(arm: &ArmPlan) -> Config {
         .iter()
         .map(|a| {
             // A text that is the same for all clients is written where the message is parsed.
-            let fixed = a.send.places().next().is_none();
-            let send = fixed.then(|| a.send.render_text(&Values::default()).into_bytes());
-            (a.on.clone().into_bytes(), send)
+            let fixed = a.send.is_text() && a.send.places().next().is_none();
+            let send = fixed.then(|| a.send.rendered(&Values::default()));
+            (a.on.rendered(&Values::default()), send)
         })
         .collect();
+    config.separator = arm.subscribe.separator;
     config.subprotocol = arm.subscribe.subprotocol.clone();
     config.conditional = arm.poll.conditional;
     config.cookies = arm.subscribe.cookies;

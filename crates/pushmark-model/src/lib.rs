@@ -29,6 +29,7 @@ pub mod flood;
 pub mod frame;
 pub mod histogram;
 pub mod latency;
+pub mod message;
 pub mod metrics;
 pub mod plan;
 pub mod poller;

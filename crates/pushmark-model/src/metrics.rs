@@ -406,7 +406,13 @@ const SCALARS: &[Scalar] = &[
     ("connections.lost", Unit::Count, "open connections lost without the client closing them", |a| {
         count(a.connections.lost)
     }),
-    ("connections.reconnected", Unit::Count, "connections made again after a loss", |a| {
+    (
+        "connections.ended",
+        Unit::Count,
+        "connections whose answer ended in order, where the scenario says that answers do",
+        |a| count(a.connections.ended),
+    ),
+    ("connections.reconnected", Unit::Count, "connections made again after a loss or an end", |a| {
         count(a.connections.reconnected)
     }),
     ("published.due", Unit::Count, "publications due", |a| count(a.published.as_ref()?.due)),

@@ -7,6 +7,7 @@ mod hybrid;
 mod phases;
 mod publishing;
 mod shard;
+mod steps;
 mod subscribe;
 mod tls;
 
@@ -33,6 +34,7 @@ pub use hybrid::{Half, Hybrid, Sides};
 pub use phases::Phases;
 pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
+pub use steps::{Capture, From, Pattern, Step, Until, Wait};
 pub use subscribe::{Answer, Bayeux, Cursor, Every, Subscribe};
 pub use tls::Tls;
 
@@ -347,10 +349,15 @@ pub(crate) mod tests {
                 host: "127.0.0.1".into(),
                 port: None,
                 tls: false,
+                method: "GET".into(),
                 path: Template::parse("/sse?channel={channels}").unwrap(),
                 headers: vec![],
+                body: None,
+                ends: false,
                 subprotocol: String::new(),
                 after_open: vec![],
+                steps: vec![],
+                separator: None,
                 ready: None,
                 every: vec![],
                 answer: vec![],

@@ -9,6 +9,7 @@ mod bayeux;
 mod bounds_tests;
 mod check;
 mod compiler;
+mod conversation;
 mod endpoints;
 mod error;
 mod feed;
@@ -27,6 +28,7 @@ mod resolve;
 mod secrets;
 mod source;
 mod stamp;
+mod steps;
 mod subscriptions;
 mod target;
 mod text_or_table;
@@ -51,6 +53,7 @@ pub use secrets::is_secret_name;
 pub use source::{Override, Source, read};
 pub(crate) use source::{join, parse_path, path_of};
 pub use stamp::{StampTemplate, TimeUnit};
+pub use steps::{StepSpec, WaitSpec};
 pub use subscriptions::{Rooms, SubscriptionsSpec};
 pub use target::{
     AnswerSpec, EverySpec, FeedTemplate, ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate,

@@ -1,6 +1,6 @@
 //! URL, header and body templates: `{channel}`, `{channels}`, `{client}`, `{client.NAME}`, `{cursor}`,
-//! `{hold_ms}`, `{port}`, `{message}`, `{log}`, `{secret.NAME}`. `{{channel}}` is rendered as the text
-//! `{channel}`.
+//! `{hold_ms}`, `{port}`, `{message}`, `{message.length}`, `{log}`, `{secret.NAME}`, `{capture.NAME}`. `{{channel}}` is rendered as
+//! the text `{channel}`.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,14 +39,18 @@ pub enum Place {
     Port,
     /// The payload of a publication.
     Message,
+    /// The length of that payload, bytes.
+    MessageLength,
     /// The folder for files of a started server.
     Log,
     /// A value that is never written to a result.
     Secret(String),
+    /// A value that a step took from the target's messages.
+    Capture(String),
 }
 
 /// The names that a template may use, for messages.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 12] = [
     "channel",
     "channels",
     "client",
@@ -55,8 +59,10 @@ pub const NAMES: [&str; 10] = [
     "hold_ms",
     "port",
     "message",
+    "message.length",
     "log",
     "secret.NAME",
+    "capture.NAME",
 ];
 
 /// Values to fill in. Every value that a template names must be present.
@@ -80,6 +86,37 @@ pub struct Values<'v> {
     pub log: &'v str,
     /// Values of `{secret.NAME}`.
     pub secrets: Option<&'v SecretValues>,
+    /// Values of `{capture.NAME}`.
+    pub captures: Option<&'v Captures>,
+}
+
+/// Values that steps took from the target's messages, by name. A client has a few.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captures(Vec<(String, String)>);
+
+impl Captures {
+    /// Returns a value.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, name: &str, value: String) {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+
+    /// Returns all names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Sets all values of `newer`.
+    pub fn extend(&mut self, newer: Captures) {
+        newer.0.into_iter().for_each(|(name, value)| self.set(&name, value));
+    }
 }
 
 /// Per-client identities: a table from `clients = "users.csv"`.
@@ -184,6 +221,11 @@ impl Template {
                     let value = values.secrets.and_then(|secrets| secrets.get(name));
                     out.extend_from_slice(value.unwrap_or_default().as_bytes());
                 }
+                Piece::Place(Place::Capture(name)) => {
+                    let value = values.captures.and_then(|captures| captures.get(name));
+                    out.extend_from_slice(value.unwrap_or_default().as_bytes());
+                }
+                Piece::Place(Place::MessageLength) => append_number(out, values.message.len() as u64),
                 Piece::Place(Place::Message) => out.extend_from_slice(values.message),
             }
         }
@@ -216,10 +258,12 @@ impl Place {
             "hold_ms" => Place::HoldMs,
             "port" => Place::Port,
             "message" => Place::Message,
+            "message.length" => Place::MessageLength,
             "log" => Place::Log,
             _ => match name.split_once('.') {
                 Some(("client", field)) if !field.is_empty() => Place::ClientField(field.to_owned()),
                 Some(("secret", field)) if !field.is_empty() => Place::Secret(field.to_owned()),
+                Some(("capture", field)) if !field.is_empty() => Place::Capture(field.to_owned()),
                 _ => return Err(TemplateError { found: name.to_owned() }),
             },
         })
@@ -236,8 +280,10 @@ impl Place {
             Place::HoldMs => "hold_ms",
             Place::Port => "port",
             Place::Message => "message",
+            Place::MessageLength => "message.length",
             Place::Log => "log",
             Place::Secret(_) => "secret.NAME",
+            Place::Capture(_) => "capture.NAME",
         }
     }
 }
@@ -248,6 +294,7 @@ impl std::fmt::Display for Place {
         match self {
             Place::ClientField(name) => write!(f, "client.{name}"),
             Place::Secret(name) => write!(f, "secret.{name}"),
+            Place::Capture(name) => write!(f, "capture.{name}"),
             other => f.write_str(other.kind()),
         }
     }
@@ -326,6 +373,7 @@ mod tests {
             message: b"hi",
             log: "/tmp/x",
             secrets: None,
+            captures: None,
         })
     }
 

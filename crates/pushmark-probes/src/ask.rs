@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::message::Message;
 use pushmark_model::plan::{ArmPlan, Cursor, Tls};
 use pushmark_model::template::{Template, Values};
 use pushmark_model::transport::Transport;
@@ -76,6 +77,7 @@ pub(super) fn subscribe(plan: &ArmPlan, number: usize, at: SocketAddr, port: u16
         ..Values::default()
     };
     let fill = |template: &Template| template.render_text(&values);
+    let said = |message: &Message| message.render_text(&values);
     let socket = matches!(plan.transport, Transport::WebSocket | Transport::BayeuxWebSocket);
     let scheme = match (socket, of.tls) {
         (true, false) => "ws",
@@ -99,11 +101,11 @@ pub(super) fn subscribe(plan: &ArmPlan, number: usize, at: SocketAddr, port: u16
             .collect::<serde_json::Map<String, Value>>(),
         "cookies": of.cookies && of.bayeux.is_none(),
         "subprotocols": subprotocols,
-        "after_open": of.after_open.iter().map(fill).collect::<Vec<_>>(),
+        "after_open": of.after_open.iter().map(said).collect::<Vec<_>>(),
         "ready": of.ready,
-        "every": of.every.iter().map(|e| json!({ "after_ms": e.after_ns / 1_000_000, "send": fill(&e.send) }))
+        "every": of.every.iter().map(|e| json!({ "after_ms": e.after_ns / 1_000_000, "send": said(&e.send) }))
             .collect::<Vec<_>>(),
-        "answer": of.answer.iter().map(|a| json!({ "on": a.on, "send": fill(&a.send) })).collect::<Vec<_>>(),
+        "answer": of.answer.iter().map(|a| json!({ "on": said(&a.on), "send": said(&a.send) })).collect::<Vec<_>>(),
         "cursor": match &of.cursor {
             Cursor::None => Value::Null,
             Cursor::Header(name) => json!({ "header": name }),

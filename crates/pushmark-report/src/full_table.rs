@@ -173,6 +173,7 @@ fn connections(rows: &mut Rows<'_, '_>) {
     rows.count("opened", |a| Some(a.connections.opened));
     rows.count("failed", |a| Some(a.connections.failed.values().sum()));
     rows.count("lost", |a| Some(a.connections.lost));
+    rows.count("ended in order", |a| Some(a.connections.ended).filter(|ended| *ended > 0));
     rows.count("made again", |a| Some(a.connections.reconnected));
 }
 

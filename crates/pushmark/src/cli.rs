@@ -27,6 +27,8 @@ enum Command {
     ProbeThreads(cmd::probe_threads::ProbeThreadsArgs),
     /// Check that a server keeps the contract, one clause after the other
     Check(cmd::check::CheckArgs),
+    /// Let one client subscribe to a target, and print the conversation as it happens
+    Try(Box<cmd::try_out::TryArgs>),
     /// Render the report of one or more runs again
     Report(cmd::report::ReportArgs),
     /// Find the largest crowd or the highest rate that keeps the given conditions
@@ -52,6 +54,8 @@ enum Command {
     /// Work as an agent, a generator process; started by a run that has `agents`
     #[command(hide = true)]
     Agent,
+    /// List scenarios for known protocols, or print one
+    Presets(cmd::presets::PresetsArgs),
     /// Print the JSON Schema of scenario files
     Schema,
     /// Print shell completions
@@ -75,6 +79,7 @@ impl Cli {
             Command::Flood(args) => cmd::flood::run(&args),
             Command::ProbeThreads(args) => cmd::probe_threads::run(&args),
             Command::Check(args) => cmd::check::run(&args),
+            Command::Try(args) => cmd::try_out::run(&args),
             Command::Report(args) => cmd::report::run(&args),
             Command::FindMax(args) => cmd::find_max::run(&args),
             Command::Compare(args) => cmd::compare::run(&args),
@@ -87,6 +92,7 @@ impl Cli {
             Command::Runs(args) => cmd::runs::run(&args),
             Command::Servers(args) => cmd::servers::run(&args),
             Command::Agent => cmd::agent::run(),
+            Command::Presets(args) => cmd::presets::run(&args),
             Command::Schema => cmd::schema::run(),
             Command::Completions { shell } => {
                 let mut text = Vec::new();

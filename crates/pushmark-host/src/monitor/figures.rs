@@ -75,12 +75,18 @@ pub fn worst_shard_wait(start: &Snapshot, end: &Snapshot) -> f64 {
 /// Returns the use of the run's CPUs by other programs between two snapshots. Interrupts are left out because
 /// they contain the kernel's work for the run. `cpus`: the number of the run's CPUs; `ours`: the root
 /// processes of the run.
+///
+/// The kernel counts the time of tasks by ticks: work that a timer begins at the same distance from the tick each
+/// time, as that of an open model, is counted at every tick or at none. Idle time is exact, so other programs can
+/// have no more than what it leaves.
 pub fn foreign(start: &Snapshot, end: &Snapshot, cpus: usize, ours: &[i32]) -> Foreign {
     let window_ns = end.sample.t_ns.saturating_sub(start.sample.t_ns);
     let cpus = if cpus == 0 { end.host.tasks_ns_by_cpu.len() } else { cpus }.max(1) as u64;
     let own_ns = |s: &Sample| s.generator.cpu_ns + s.server.map_or(0, |server| server.cpu_ns) + s.beside_ns;
     let ours_ns = own_ns(&end.sample).saturating_sub(own_ns(&start.sample));
-    let all_ns = end.sample.tasks_ns.saturating_sub(start.sample.tasks_ns);
+    let idle_ns = end.sample.idle_ns.saturating_sub(start.sample.idle_ns);
+    let tasks_ns = end.sample.tasks_ns.saturating_sub(start.sample.tasks_ns);
+    let all_ns = tasks_ns.min((window_ns * cpus).saturating_sub(idle_ns));
     let by = end.others.busiest_since(&start.others, ours, window_ns);
     Foreign { cpu: share(all_ns.saturating_sub(ours_ns), window_ns * cpus).min(1.0), by: others::named(&by) }
 }
@@ -269,6 +275,12 @@ mod tests {
         assert_eq!(foreign(&start, &end, 0, &[]).cpu, 0.0875);
         end.sample.tasks_ns = 5 * S;
         assert_eq!(foreign(&start, &end, 2, &[]).cpu, 0.0, "ticks tell less than threads");
+        (end.sample.tasks_ns, end.sample.idle_ns) = (9 * S, 14 * S);
+        assert_eq!(
+            foreign(&start, &end, 2, &[]).cpu,
+            0.025,
+            "the CPUs were busy for 6 s, whatever the ticks tell"
+        );
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub struct HostUse {
     pub busy_ns: u64,
     /// Time of tasks, each CPU: user and system, no interrupts and no steal, by the tick.
     pub tasks_ns_by_cpu: Vec<u64>,
+    /// Time idle, each CPU, waits for disks included: by the clock, not by the tick, on a kernel that stops the tick
+    /// of an idle CPU.
+    pub idle_ns_by_cpu: Vec<u64>,
     /// TCP counters.
     pub tcp: TcpUse,
     /// Memory in use now; absent if the system does not report it.
@@ -34,10 +37,12 @@ impl HostUse {
 
     /// Time of tasks over some CPUs; over all CPUs if the list is empty.
     pub fn tasks_ns(&self, cpus: &[u32]) -> u64 {
-        match cpus {
-            [] => self.tasks_ns_by_cpu.iter().sum(),
-            _ => cpus.iter().filter_map(|&cpu| self.tasks_ns_by_cpu.get(cpu as usize)).sum(),
-        }
+        over(&self.tasks_ns_by_cpu, cpus)
+    }
+
+    /// Idle time over some CPUs; over all CPUs if the list is empty.
+    pub fn idle_ns(&self, cpus: &[u32]) -> u64 {
+        over(&self.idle_ns_by_cpu, cpus)
     }
 
     /// Slab and socket buffers. Small messages in flight are in both; an idle crowd has none.
@@ -53,6 +58,8 @@ impl HostUse {
                 stats.cpu_time.iter().map(|cpu| cpu.softirq.unwrap_or(0) * TICK_NS).collect();
             host.tasks_ns_by_cpu =
                 stats.cpu_time.iter().map(|cpu| (cpu.user + cpu.nice + cpu.system) * TICK_NS).collect();
+            host.idle_ns_by_cpu =
+                stats.cpu_time.iter().map(|cpu| (cpu.idle + cpu.iowait.unwrap_or(0)) * TICK_NS).collect();
             let total = &stats.total;
             host.steal_ns = total.steal.unwrap_or(0) * TICK_NS;
             let busy = total.user + total.nice + total.system;
@@ -68,6 +75,14 @@ impl HostUse {
         host.tcp = TcpUse::parse(&read("/proc/net/snmp"), &read("/proc/net/netstat"), &sockstat);
         host.tcp_memory_bytes = in_sockstat(&sockstat, "mem") * procfs::page_size();
         host
+    }
+}
+
+/// The sum of a counter over some CPUs; over all CPUs if the list is empty.
+fn over(by_cpu: &[u64], cpus: &[u32]) -> u64 {
+    match cpus {
+        [] => by_cpu.iter().sum(),
+        _ => cpus.iter().filter_map(|&cpu| by_cpu.get(cpu as usize)).sum(),
     }
 }
 
@@ -208,6 +223,8 @@ mod tests {
     fn time_of_tasks_is_that_of_the_cpus_that_are_meant() {
         let host = HostUse { tasks_ns_by_cpu: vec![5, 70, 900], ..HostUse::default() };
         assert_eq!((host.tasks_ns(&[]), host.tasks_ns(&[0, 2]), host.tasks_ns(&[1, 9])), (975, 905, 70));
+        let host = HostUse { idle_ns_by_cpu: vec![1, 2], ..host };
+        assert_eq!((host.idle_ns(&[]), host.idle_ns(&[1])), (3, 2));
     }
 
     #[test]

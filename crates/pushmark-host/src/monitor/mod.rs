@@ -216,6 +216,7 @@ impl Watch {
             host_busy_ns: (host.busy_ns > 0).then_some(host.busy_ns),
             host_used_bytes: host.used_bytes,
             tasks_ns: host.tasks_ns(&self.cpus),
+            idle_ns: host.idle_ns(&self.cpus),
             beside_ns: self.beside.iter_mut().map(|tree| tree.read().cpu_ns).sum(),
             clock_offset_ns: Clock::realtime_minus_monotonic_ns(),
         };

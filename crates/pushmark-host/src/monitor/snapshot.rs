@@ -30,6 +30,8 @@ pub struct Sample {
     pub host_used_bytes: Option<u64>,
     /// Time of tasks on the CPUs that the run has, interrupts and steal left out.
     pub tasks_ns: u64,
+    /// Time that those CPUs were idle.
+    pub idle_ns: u64,
     /// CPU of the run's other processes: a browser, or a target that was already running.
     pub beside_ns: u64,
     /// REALTIME − MONOTONIC.

@@ -7,8 +7,10 @@
 
 use std::collections::VecDeque;
 
+use pushmark_model::message::Message;
 use pushmark_model::plan::{Over, PublisherPlan};
 use pushmark_model::record::{Record, Sent};
+use pushmark_model::template::Values;
 use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Client, Config, Event, Transport};
 
@@ -98,8 +100,11 @@ impl Feed {
         writer: PayloadWriter,
     ) -> Feed {
         let mut config = Config::new(Transport::WebSocket);
-        if let Over::WebSocket { subprotocol, ready, .. } = over {
+        if let Over::WebSocket { subprotocol, ready, answer, separator, .. } = over {
             config.subprotocol.clone_from(subprotocol);
+            let plain = |message: &Message| message.rendered(&Values::default());
+            config.answers = answer.iter().map(|a| (plain(&a.on), Some(plain(&a.send)))).collect();
+            config.separator = *separator;
             config.ready = ready.as_ref().map(|text| text.clone().into_bytes());
         }
         let line = |n: u32| Line {
@@ -151,9 +156,9 @@ impl Feed {
     fn write(&mut self, at: usize, job: Job, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         let (sent_ns, payload) = self.writer.stamp(job);
-        let text = context.requests.feed_text(context.arm, job.channel, payload);
+        let (text, message) = context.requests.feed_text(context.arm, job.channel, payload);
         let before = line.out.len();
-        line.client.write_text(text, &mut line.out);
+        line.client.write_message(text, message, &mut line.out);
         line.frames.push_back((line.out.len() - before, Some(job)));
         self.writer.count(job, sent_ns, context.record);
         line.remember(job, sent_ns);
@@ -298,9 +303,9 @@ impl Feed {
         if opened
             && let Some(Over::WebSocket { after_open, .. }) = context.arm.publish.as_ref().map(|p| &p.over)
         {
-            for template in after_open {
-                let text = context.requests.feed_fill(context.arm, template);
-                line.client.write_text(text, &mut line.out);
+            for what in after_open {
+                let message = context.requests.feed_fill(context.arm, what);
+                line.client.write_message(what.is_text(), message, &mut line.out);
             }
         }
         if line.state == State::Open {

@@ -5,11 +5,11 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
+use pushmark_model::message::Message;
 use pushmark_model::plan::{Answer, ShardPlan};
 use pushmark_model::poller::Poller;
 use pushmark_model::schedule::Ramp;
 use pushmark_model::steer::Steer;
-use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 use pushmark_proto::http1::RequestHead;
@@ -116,8 +116,10 @@ fn flood(poller: Poller) {
     arm.ramp = Ramp::constant(1, 1e6);
     arm.poller = poller;
     arm.publisher.as_mut().expect("it publishes").interval_ns = 500_000.0;
-    arm.subscribe.answer =
-        vec![Answer { on: "?".repeat(ASKED), send: Template::parse(&"answer ".repeat(200)).unwrap() }];
+    arm.subscribe.answer = vec![Answer {
+        on: Message::parse(&"?".repeat(ASKED)).unwrap(),
+        send: Message::parse(&"answer ".repeat(200)).unwrap(),
+    }];
     let plan = ShardPlan {
         arm,
         shard: 0,

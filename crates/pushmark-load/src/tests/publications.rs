@@ -6,6 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::message::Message;
 use pushmark_model::plan::{Over, Publish, ShardPlan};
 use pushmark_model::schedule::Ramp;
 use pushmark_model::stamp::Scanner;
@@ -98,7 +99,7 @@ fn none_is_sent_twice_and_none_fails_that_was_answered() {
         tls: false,
         path: Template::parse("/publish").unwrap(),
         headers: Vec::new(),
-        body: Template::parse("{message}").unwrap(),
+        body: Message::parse("{message}").unwrap(),
         over: Over::Post,
     });
     let subscribers = TcpListener::bind("127.0.0.1:0").unwrap();

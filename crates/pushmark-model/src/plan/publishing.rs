@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::subscribe::Answer;
 use crate::draw::{Draw, Purpose};
+use crate::message::Message;
 use crate::schedule::Arrivals;
 use crate::template::Template;
 
@@ -21,8 +23,8 @@ pub struct Publish {
     pub path: Template,
     /// Header lines.
     pub headers: Vec<(String, Template)>,
-    /// Body, or WebSocket text, with `{message}`.
-    pub body: Template,
+    /// Body, or WebSocket message, with `{message}`.
+    pub body: Message,
     /// The kind of connection.
     #[serde(default)]
     pub over: Over,
@@ -40,7 +42,13 @@ pub enum Over {
         /// Subprotocol to offer; empty: none.
         subprotocol: String,
         /// Messages sent after open.
-        after_open: Vec<Template>,
+        after_open: Vec<Message>,
+        /// Messages that are answered.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        answer: Vec<Answer>,
+        /// The byte that divides a message into parts, each of which may be one to answer.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        separator: Option<u8>,
         /// Text with which the target says that the feed may begin; absent: the 101 response.
         ready: Option<String>,
     },

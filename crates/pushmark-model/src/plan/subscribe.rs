@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::template::Template;
+use super::steps::Step;
+use crate::message::Message;
+use crate::template::{Place, Template};
 
 /// Where and how a client subscribes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,14 +15,29 @@ pub struct Subscribe {
     pub port: Option<u16>,
     /// Whether the URL is https or wss.
     pub tls: bool,
+    /// Request method.
+    #[serde(default = "get")]
+    pub method: String,
     /// Path and query.
     pub path: Template,
     /// Header lines added to each request.
     pub headers: Vec<(String, Template)>,
+    /// Body of the request; absent: none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub body: Option<Message>,
+    /// An answer that ends in order is a planned end, not a lost connection.
+    #[serde(default)]
+    pub ends: bool,
     /// WebSocket subprotocol to offer; empty: none.
     pub subprotocol: String,
     /// WebSocket messages sent after open.
-    pub after_open: Vec<Template>,
+    pub after_open: Vec<Message>,
+    /// The steps of the WebSocket conversation that subscribes, instead of messages after open.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub steps: Vec<Step>,
+    /// The byte that divides a WebSocket message into parts, each of which may be one to answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub separator: Option<u8>,
     /// Text with which the target confirms the subscription.
     pub ready: Option<String>,
     /// WebSocket messages sent periodically.
@@ -35,10 +52,14 @@ pub struct Subscribe {
     pub resumes: bool,
     /// The text message with which a client publishes, with `{channel}` and `{message}` (peer mode).
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer: Option<Template>,
+    pub peer: Option<Message>,
     /// Settings of a Bayeux client beyond the URL; absent on other transports.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bayeux: Option<Bayeux>,
+}
+
+fn get() -> String {
+    "GET".to_owned()
 }
 
 /// Settings of a Bayeux client.
@@ -56,16 +77,16 @@ pub struct Every {
     /// Period.
     pub after_ns: u64,
     /// Text to send.
-    pub send: Template,
+    pub send: Message,
 }
 
 /// A fixed answer to a fixed text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The whole text message to answer.
-    pub on: String,
+    /// The whole message to answer, or a part of one.
+    pub on: Message,
     /// Text to send.
-    pub send: Template,
+    pub send: Message,
 }
 
 /// The source of a resume cursor.
@@ -81,17 +102,29 @@ pub enum Cursor {
 }
 
 impl Subscribe {
-    /// Returns all its templates, each with its key below the transport's key.
-    pub fn templates(&self) -> Vec<(String, &Template)> {
+    /// Returns the places of all its texts, each with its key below the transport's key.
+    pub fn places(&self) -> Vec<(String, &Place)> {
         let numbered = |list: &str, n: usize, rest: &str| format!("{list}[{n}]{rest}");
-        let mut all = vec![("url".to_owned(), &self.path)];
-        let headers = self.headers.iter().map(|(name, value)| (format!("headers.{name:?}"), value));
-        all.extend(headers);
-        all.extend(self.after_open.iter().enumerate().map(|(n, t)| (numbered("after_open", n, ""), t)));
-        all.extend(self.every.iter().enumerate().map(|(n, e)| (numbered("every", n, ".send"), &e.send)));
-        all.extend(self.answer.iter().enumerate().map(|(n, a)| (numbered("answer", n, ".send"), &a.send)));
-        all.extend(self.peer.iter().map(|template| ("publish".to_owned(), template)));
-        all.extend(self.bayeux.iter().map(|bayeux| ("channel".to_owned(), &bayeux.channel)));
-        all
+        let mut all: Vec<(String, Vec<&Place>)> = vec![("url".to_owned(), self.path.places().collect())];
+        let headers = self.headers.iter();
+        all.extend(headers.map(|(name, value)| (format!("headers.{name:?}"), value.places().collect())));
+        fn of(key: String, message: &Message) -> (String, Vec<&Place>) {
+            (key, message.places().collect())
+        }
+        all.extend(self.body.iter().map(|body| of("body".to_owned(), body)));
+        all.extend(self.after_open.iter().enumerate().map(|(n, m)| of(numbered("after_open", n, ""), m)));
+        for (n, step) in self.steps.iter().enumerate() {
+            all.extend(step.send.iter().map(|send| of(numbered("steps", n, ".send"), send)));
+            let awaited = step.wait.iter().flat_map(|wait| wait.messages());
+            all.extend(awaited.map(|message| of(numbered("steps", n, ".wait"), message)));
+        }
+        all.extend(self.every.iter().enumerate().map(|(n, e)| of(numbered("every", n, ".send"), &e.send)));
+        all.extend(self.answer.iter().enumerate().map(|(n, a)| of(numbered("answer", n, ".send"), &a.send)));
+        all.extend(self.peer.iter().map(|publish| of("publish".to_owned(), publish)));
+        let channel = self.bayeux.iter().map(|bayeux| bayeux.channel.places().collect());
+        all.extend(channel.map(|places| ("channel".to_owned(), places)));
+        all.into_iter()
+            .flat_map(|(key, places)| places.into_iter().map(move |place| (key.clone(), place)))
+            .collect()
     }
 }

@@ -13,7 +13,9 @@ sums! {
         opened: i64,
         /// Connections lost unexpectedly after subscribing.
         lost: u64,
-        /// Connections subscribed again after a loss; taken back likewise.
+        /// Connections whose answer ended in order, as the scenario says that answers do.
+        ended: u64,
+        /// Connections subscribed again after a loss or an end; taken back likewise.
         reconnected: i64,
         /// Connections that were assumed to be subscribed when the arm ended, and never received a response
         /// head.

@@ -13,7 +13,10 @@ pub struct Connections {
     pub opened: u64,
     /// Lost unexpectedly after they were open.
     pub lost: u64,
-    /// Reconnected after a loss.
+    /// Ended in order, as the scenario says that answers do (`ends = true`).
+    #[serde(default)]
+    pub ended: u64,
+    /// Reconnected after a loss or an end.
     pub reconnected: u64,
     /// Of those opened: assumed subscriptions for which no response head had arrived when the arm ended.
     #[serde(default)]

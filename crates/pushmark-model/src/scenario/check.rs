@@ -7,10 +7,10 @@ use super::error::{ScenarioError, one_of};
 use super::limits::{CONNECTIONS_MAX, above_zero, at_least_one, at_most};
 use super::load::{BROWSERS_MAX, Load};
 use super::publisher::{Publisher, PublisherMode};
-use super::subscriptions::SubscriptionsSpec;
+use crate::message::Message;
 use crate::metrics::{Expression, ExpressionError};
 use crate::schedule::Arrivals;
-use crate::stamp::{CHANNELS_MAX, STAMP_LEN};
+use crate::stamp::STAMP_LEN;
 use crate::transport::Transport;
 use crate::units::{Bytes, Nanos, SizeRange};
 
@@ -19,12 +19,6 @@ const SIZE_MAX: u64 = 16 << 20;
 
 /// Longest batch of arrivals.
 const BATCH_MAX_NS: u64 = 100_000_000;
-
-/// Maximum number of channels of a connection: their names alone make a request of some hundred KiB.
-const PER_CONNECTION_MAX: u64 = 65_536;
-
-/// Maximum number of subscriptions of an arm, at 60 bytes each.
-const SUBSCRIPTIONS_MAX: u64 = 200_000_000;
 
 /// Maximum number of generator threads.
 const THREADS_MAX: u32 = 1_024;
@@ -40,8 +34,9 @@ pub(super) fn check(scenario: &Scenario) -> Vec<ScenarioError> {
         super::tls::check(tls, scenario.target.uses_tls(), &mut errors);
     }
     load(&scenario.load, &mut errors);
+    browsers(scenario, &mut errors);
     super::pulled::check(scenario, &mut errors);
-    subscriptions(&scenario.subscriptions, scenario.load.connections, &mut errors);
+    super::subscriptions::check(&scenario.subscriptions, scenario.load.connections, &mut errors);
     if let Some(p) = &scenario.publisher {
         publisher(p, scenario, &mut errors);
     }
@@ -230,6 +225,28 @@ fn load(load: &Load, errors: &mut Vec<ScenarioError>) {
     }
 }
 
+/// A browser sends texts, and compares whole messages.
+fn browsers(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
+    let websocket = scenario.target.subscribe.as_ref().and_then(|set| set.websocket.as_ref());
+    let Some(websocket) = websocket.filter(|_| scenario.load.browsers > 0) else { return };
+    let sent = websocket.after_open.iter().chain(websocket.every.iter().map(|every| &every.send));
+    let answered = websocket.answer.iter().flat_map(|answer| [&answer.on, &answer.send]);
+    let is_binary = |text: &String| Message::parse(text).is_ok_and(|message| !message.is_text());
+    for (what, given) in [
+        ("`steps`", !websocket.steps.is_empty()),
+        ("`separator`", websocket.separator.is_some()),
+        ("binary messages", sent.chain(answered).any(is_binary)),
+    ] {
+        if given {
+            errors.push(
+                ScenarioError::at("load.browsers", format!("browsers cannot subscribe with {what}"))
+                    .found(format!("{} beside {what}", scenario.load.browsers))
+                    .accepted("0, or `after_open` and `answer` with whole texts"),
+            );
+        }
+    }
+}
+
 fn deadline(load: &Load, errors: &mut Vec<ScenarioError>) {
     let (key, deadline) = match load.deadline {
         Some(deadline) => ("load.deadline", deadline),
@@ -249,100 +266,6 @@ fn deadline(load: &Load, errors: &mut Vec<ScenarioError>) {
                 .accepted(format!("at most load.drain, {}", load.drain))
                 .help(format!("set load.drain = \"{deadline}\" or more")),
         );
-    }
-}
-
-fn subscriptions(s: &SubscriptionsSpec, connections: u64, errors: &mut Vec<ScenarioError>) {
-    let channels = s.channels_of(connections);
-    at_least_one("subscriptions.per_connection", u64::from(s.per_connection), errors);
-    if let Some(rooms) = s.rooms {
-        at_least_one("subscriptions.rooms.size", u64::from(rooms.size), errors);
-        if s.per_connection > 1 {
-            errors.push(
-                ScenarioError::at("subscriptions.per_connection", "a connection has only one room")
-                    .found(s.per_connection)
-                    .accepted("1 with `rooms`")
-                    .help("for several channels a connection, set `channels` instead of `rooms`"),
-            );
-        }
-        if let Some(given) = s.channels
-            && u64::from(given) != channels
-        {
-            errors.push(
-                ScenarioError::at(
-                    "subscriptions.channels",
-                    format!("{connections} connections in rooms of {} fill {channels} channels", rooms.size),
-                )
-                .found(given)
-                .accepted("no `channels` beside `rooms`"),
-            );
-        }
-    } else if let Some(given) = s.channels {
-        at_least_one("subscriptions.channels", u64::from(given), errors);
-    }
-    if channels > u64::from(CHANNELS_MAX) {
-        let key = if s.rooms.is_some() { "subscriptions.rooms.size" } else { "subscriptions.channels" };
-        errors.push(
-            ScenarioError::at(key, "a stamp cannot identify this many channels")
-                .found(format!("{channels} channels"))
-                .accepted(format!("at most {CHANNELS_MAX}")),
-        );
-    }
-    if s.rooms.is_none() && u64::from(s.per_connection) > channels.max(1) {
-        errors.push(
-            ScenarioError::at(
-                "subscriptions.per_connection",
-                format!("a connection cannot subscribe to {} of {channels} channels", s.per_connection),
-            )
-            .found(s.per_connection)
-            .accepted(format!("1 to subscriptions.channels, {channels}")),
-        );
-    }
-    let per_connection = u64::from(s.per_connection);
-    at_most("subscriptions.per_connection", per_connection, PER_CONNECTION_MAX, errors);
-    if per_connection <= PER_CONNECTION_MAX
-        && per_connection * connections.min(CONNECTIONS_MAX) > SUBSCRIPTIONS_MAX
-    {
-        errors.push(
-            ScenarioError::at(
-                "subscriptions.per_connection",
-                format!(
-                    "{connections} connections to {per_connection} channels each are too many subscriptions"
-                ),
-            )
-            .found(format!("{} subscriptions", per_connection * connections))
-            .accepted(format!("at most {SUBSCRIPTIONS_MAX} (connections × per_connection)")),
-        );
-    }
-    names(s, channels, errors);
-}
-
-fn names(s: &SubscriptionsSpec, channels: u64, errors: &mut Vec<ScenarioError>) {
-    if !s.names.is_empty() && s.names.len() as u64 != channels {
-        errors.push(
-            ScenarioError::at("subscriptions.names", format!("{channels} channels need {channels} names"))
-                .found(format!("{} names", s.names.len()))
-                .accepted("one name a channel, or no names"),
-        );
-    }
-    let mut seen = std::collections::HashSet::new();
-    for (i, name) in s.names.iter().enumerate() {
-        let key = format!("subscriptions.names[{i}]");
-        if !seen.insert(name) {
-            errors.push(
-                ScenarioError::at(key, format!("two channels are called {name:?}"))
-                    .found(format!("{name:?} again"))
-                    .accepted("each name once"),
-            );
-        } else if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
-        {
-            errors.push(
-                ScenarioError::at(key, "this cannot be a channel's name")
-                    .found(format!("{name:?}"))
-                    .accepted("a text without blanks and commas")
-                    .help("names go into URLs as they are: write them percent-encoded where needed"),
-            );
-        }
     }
 }
 

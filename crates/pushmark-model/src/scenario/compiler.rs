@@ -6,7 +6,8 @@ use super::Scenario;
 use super::error::ScenarioError;
 use super::places;
 use super::url::{TargetUrl, UrlError};
-use crate::template::Template;
+use crate::message::{Message, MessageError};
+use crate::template::{Template, TemplateError};
 
 /// Compiles the templates of one scenario and collects their mistakes.
 pub(super) struct Compiler<'s> {
@@ -27,26 +28,43 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles a list of templates. Adds invalid ones to `errors`.
-    pub(super) fn texts<'t>(
+    /// Compiles a list of messages. Adds invalid ones to `errors`.
+    pub(super) fn messages<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t String>,
         key: impl Fn(usize) -> String,
-    ) -> Vec<Template> {
-        texts.enumerate().filter_map(|(i, text)| self.template(&key(i), text)).collect()
+    ) -> Vec<Message> {
+        texts.enumerate().filter_map(|(i, text)| self.message(&key(i), text)).collect()
+    }
+
+    /// Compiles a message, a text or a binary one.
+    pub(super) fn message(&mut self, key: &str, text: &str) -> Option<Message> {
+        let error = match Message::parse(text) {
+            Ok(message) => return Some(message),
+            Err(MessageError::Place(error)) => return self.unknown(key, &error),
+            Err(MessageError::Binary { found, accepted }) => {
+                ScenarioError::at(key, "this is not a binary message")
+                    .found(format!("{found:?}"))
+                    .accepted(accepted)
+            }
+        };
+        self.errors.push(error.help("text: in front of it makes it a text"));
+        None
     }
 
     /// Compiles a template. Its places were checked with all others of the scenario.
     pub(super) fn template(&mut self, key: &str, text: &str) -> Option<Template> {
         match Template::parse(text) {
             Ok(template) => Some(template),
-            Err(error) => {
-                // For a scenario this was already reported; for a server's own row it is reported here.
-                let use_ = places::use_of(&super::source::path_of(key).unwrap_or_default());
-                self.errors.push(places::unknown(key, &error.found, use_));
-                None
-            }
+            Err(error) => self.unknown(key, &error),
         }
+    }
+
+    fn unknown<T>(&mut self, key: &str, error: &TemplateError) -> Option<T> {
+        // For a scenario this was already reported; for a server's own row it is reported here.
+        let use_ = places::use_of(&super::source::path_of(key).unwrap_or_default());
+        self.errors.push(places::unknown(key, &error.found, use_));
+        None
     }
 
     /// Returns the target's header lines with those of `own`, which take precedence.

@@ -6,8 +6,9 @@
 use super::compiler::{Compiler, header_name_ok};
 use super::error::ScenarioError;
 use super::places::as_it_is;
-use super::target::{ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate, Target};
+use super::target::{AnswerSpec, ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate, Target};
 use super::url::TargetUrl;
+use crate::message::Message;
 use crate::plan::{Answer, Cursor, Every, Over, Publish, Subscribe};
 use crate::template::{Place, Template};
 use crate::transport::Transport;
@@ -76,11 +77,26 @@ impl Compiler<'_> {
         let url_key = format!("{key}.url");
         let url = self.url(&url_key, &template.url, transport.is_websocket());
         let headers = self.headers(key, &template.headers);
-        let after_open = self.texts(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
-        let every = self.texts(template.every.iter().map(|e| &e.send), |i| format!("{key}.every[{i}].send"));
+        let method = self.method(key, template);
+        let body = template.body.as_ref().and_then(|text| self.message(&format!("{key}.body"), text));
+        let after_open = self.messages(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
+        let steps = self.steps(key, template);
+        let separator = self.separator(key, template.separator.as_deref());
+        let every =
+            self.messages(template.every.iter().map(|e| &e.send), |i| format!("{key}.every[{i}].send"));
         let answers =
-            self.texts(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
-        let peer = template.publish.as_ref().and_then(|t| self.template(&format!("{key}.publish"), t));
+            self.messages(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
+        let peer = template.publish.as_ref().and_then(|t| self.message(&format!("{key}.publish"), t));
+        let heartbeats = self.heartbeats(key, &template.answer, separator);
+        let captured: Vec<&str> =
+            template.steps.iter().flat_map(|step| step.capture.keys().map(String::as_str)).collect();
+        for (n, sent) in every.iter().enumerate() {
+            self.captured(&format!("{key}.every[{n}].send"), sent.places(), &captured);
+        }
+        for (n, sent) in answers.iter().enumerate() {
+            self.captured(&format!("{key}.answer[{n}].send"), sent.places(), &captured);
+        }
+        self.captured(&format!("{key}.publish"), peer.iter().flat_map(Message::places), &captured);
         self.misplaced(key, transport, template);
         let cursor = self.cursor(key, transport, template);
         let bayeux = transport.is_bayeux().then(|| self.bayeux(key, template));
@@ -98,12 +114,13 @@ impl Compiler<'_> {
         };
 
         let requested = url.path.places().chain(headers.iter().flat_map(|(_, value)| value.places()));
+        let requested = requested.chain(body.iter().flat_map(Message::places));
         let mut places: Vec<&Place> = requested.collect();
         if places.contains(&&Place::Cursor) {
             self.cursor_comes(&url_key, transport, template.cursor.is_some());
         }
-        let messages = || after_open.iter().chain(&every).chain(&answers);
-        places.extend(messages().flat_map(Template::places));
+        let sent = steps.iter().filter_map(|step| step.send.as_ref());
+        places.extend(sent.chain(&after_open).chain(&every).chain(&answers).flat_map(Message::places));
         // A Bayeux client names its channels in its subscription; a URL may name them too.
         let names_them = bayeux.as_ref().is_some_and(|b| b.channel.names(&Place::Channel));
         self.subscribe_places(&url_key, names_them, &places);
@@ -116,14 +133,22 @@ impl Compiler<'_> {
                     .accepted("a text with {message}, such as \"publish {channel}\\n{message}\""),
             );
         }
+        if let Some(peer) = &peer {
+            self.room(&format!("{key}.publish"), peer);
+        }
         let subscribe = Subscribe {
             host: url.host,
             port: url.port,
             tls: url.tls,
+            method,
             path: url.path,
             headers,
+            body,
+            ends: template.ends,
             subprotocol: as_it_is(&template.subprotocol),
             after_open,
+            steps,
+            separator,
             ready: template.ready.as_deref().map(as_it_is),
             every: template
                 .every
@@ -131,12 +156,7 @@ impl Compiler<'_> {
                 .zip(every)
                 .map(|(spec, send)| Every { after_ns: spec.after.0, send })
                 .collect(),
-            answer: template
-                .answer
-                .iter()
-                .zip(answers)
-                .map(|(spec, send)| Answer { on: as_it_is(&spec.on), send })
-                .collect(),
+            answer: heartbeats.into_iter().zip(answers).map(|(on, send)| Answer { on, send }).collect(),
             cursor,
             // A Bayeux session may depend on a cookie from the server.
             cookies: self.scenario.target.cookies || transport.is_bayeux(),
@@ -156,14 +176,8 @@ impl Compiler<'_> {
         }
         let url = self.url(&format!("{key}.url"), &template.url, false);
         let headers = self.headers(key, &template.headers);
-        let body = self.template(&format!("{key}.body"), &template.body);
-        if !header_name_ok(&template.method) {
-            self.errors.push(
-                ScenarioError::at(format!("{key}.method"), "this is not a request method")
-                    .found(format!("{:?}", template.method))
-                    .accepted("a method such as POST or PUT"),
-            );
-        }
+        let body = self.message(&format!("{key}.body"), &template.body);
+        self.checked_method(key, &template.method);
         let (url, body) = (url?, body?);
         let found = [("url", template.url.as_str()), ("body", template.body.as_str())];
         self.publication_places(key, found, &url, &headers, &body);
@@ -180,6 +194,71 @@ impl Compiler<'_> {
         (self.errors.len() == before).then_some(publish)
     }
 
+    /// Returns the messages that are answered, as they are compared: without the separator behind them.
+    pub(super) fn heartbeats(
+        &mut self,
+        key: &str,
+        answers: &[AnswerSpec],
+        separator: Option<u8>,
+    ) -> Vec<Message> {
+        let ons = answers.iter().map(|answer| match separator {
+            Some(b'\n') => answer.on.trim_end_matches(['\r', '\n']).to_owned(),
+            Some(separator) => answer.on.trim_end_matches(char::from(separator)).to_owned(),
+            None => answer.on.clone(),
+        });
+        let ons: Vec<String> = ons.collect();
+        self.messages(ons.iter(), |i| format!("{key}.answer[{i}].on"))
+    }
+
+    /// Returns the byte that divides messages into parts.
+    pub(super) fn separator(&mut self, key: &str, given: Option<&str>) -> Option<u8> {
+        let text = given?;
+        match text.as_bytes() {
+            [byte] if byte.is_ascii() => Some(*byte),
+            _ => {
+                self.errors.push(
+                    ScenarioError::at(format!("{key}.separator"), "a separator is one ASCII character")
+                        .found(format!("{text:?}"))
+                        .accepted("\"\\n\", \"\\u001e\", or another single character"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Checks that the groups of a binary publication have room for the payloads.
+    fn room(&mut self, key: &str, message: &Message) {
+        let longest = self.scenario.publisher.as_ref().map_or(0, |p| p.size.high.0);
+        if longest > message.payload_max() {
+            self.errors.push(
+                ScenarioError::at(key, "the length of a group is too small a number for the payload in it")
+                    .found(format!("payloads of up to {longest} bytes"))
+                    .accepted(format!(
+                        "at most {} bytes (publisher.size), or a wider length",
+                        message.payload_max()
+                    )),
+            );
+        }
+    }
+
+    /// Returns the method of a subscription's request.
+    fn method(&mut self, key: &str, template: &SubscribeTemplate) -> String {
+        let default = if template.body.is_some() { "POST" } else { "GET" };
+        let method = template.method.clone().unwrap_or_else(|| default.to_owned());
+        self.checked_method(key, &method);
+        method
+    }
+
+    fn checked_method(&mut self, key: &str, method: &str) {
+        if !header_name_ok(method) {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.method"), "this is not a request method")
+                    .found(format!("{method:?}"))
+                    .accepted("a method such as POST or PUT"),
+            );
+        }
+    }
+
     /// Checks that a publication names its message and, if there are several channels, its channel. `given`
     /// are the keys and texts of its URL and body.
     pub(super) fn publication_places(
@@ -188,7 +267,7 @@ impl Compiler<'_> {
         given: [(&str, &str); 2],
         url: &TargetUrl,
         headers: &[(String, Template)],
-        body: &Template,
+        body: &Message,
     ) {
         let [(url_key, url_text), (body_key, body_text)] = given;
         let mut places: Vec<&Place> = url.path.places().chain(body.places()).collect();
@@ -201,6 +280,7 @@ impl Compiler<'_> {
                     .help("the stamp that measures a delivery is part of {message}"),
             );
         }
+        self.room(&format!("{key}.{body_key}"), body);
         if self.channels() > 1 && !places.contains(&&Place::Channel) {
             self.errors.push(
                 ScenarioError::at(
@@ -245,6 +325,8 @@ impl Compiler<'_> {
     fn misplaced(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
         let messages = [
             ("after_open", !template.after_open.is_empty()),
+            ("steps", !template.steps.is_empty()),
+            ("separator", template.separator.is_some()),
             ("every", !template.every.is_empty()),
             ("answer", !template.answer.is_empty()),
             ("publish", template.publish.is_some()),
@@ -257,6 +339,18 @@ impl Compiler<'_> {
         ];
         let bayeux =
             [("channel", template.channel.is_some()), ("acknowledge", template.acknowledge.is_some())];
+        let request = [("method", template.method.is_some()), ("body", template.body.is_some())];
+        if transport.is_bayeux() || transport.is_websocket() {
+            let why = format!("`{transport}` defines its own requests");
+            self.refuse_keys(key, &request, &why, "these keys under poll, long-poll, stream or sse");
+        }
+        if !matches!(transport, Transport::Stream | Transport::Sse) {
+            let why = match transport.is_push() {
+                true => format!("a connection of `{transport}` that ends is lost"),
+                false => format!("every answer of `{transport}` ends"),
+            };
+            self.refuse_keys(key, &[("ends", template.ends)], &why, "`ends` under stream or sse");
+        }
         if transport.is_bayeux() {
             let why = "Bayeux defines what a client sends and receives";
             let accepted = "`url`, `channel`, `acknowledge`, `headers`";
@@ -268,7 +362,7 @@ impl Compiler<'_> {
         }
         if !transport.is_websocket() {
             let why = format!("`{transport}` sends no WebSocket messages");
-            let accepted = "`url`, `ready`, `cursor`, `resumes`, `headers`";
+            let accepted = "`url`, `method`, `body`, `ready`, `cursor`, `resumes`, `ends`, `headers`";
             self.refuse_keys(key, &subprotocol, &why, accepted);
             if !transport.is_bayeux() {
                 self.refuse_keys(key, &messages, &why, accepted);
@@ -334,6 +428,64 @@ fn no_url(key: &str, feeds: bool) -> ScenarioError {
 mod tests {
     use super::super::Scenario;
     use super::*;
+
+    /// Compiles the subscription of a transport.
+    fn compiled(transport: Transport, keys: &str) -> Result<Subscribe, Vec<String>> {
+        let scheme = if transport.is_websocket() { "ws" } else { "http" };
+        let text = format!("[target.subscribe.{transport}]\nurl = \"{scheme}://h:1/\"\n{keys}\n");
+        let told = |errors: Vec<ScenarioError>| -> Vec<String> {
+            errors.into_iter().map(|e| format!("{}: {}", e.key, e.message)).collect()
+        };
+        let (scenario, _) = Scenario::parse(&text, &[]).map_err(told)?;
+        let endpoints = Endpoints::of_target(&scenario.target).unwrap();
+        let mut compiler = Compiler { scenario: &scenario, errors: Vec::new() };
+        let subscribe = compiler.subscribe("k", transport, endpoints.subscribe.of(transport).unwrap());
+        subscribe.ok_or_else(|| told(compiler.errors))
+    }
+
+    #[test]
+    fn a_body_is_posted_unless_a_method_says_otherwise() {
+        let method = |keys: &str| compiled(Transport::Stream, keys).unwrap().method;
+        assert_eq!(method(""), "GET");
+        assert_eq!(method("body = \"{channel}\""), "POST");
+        assert_eq!(method("method = \"PUT\"\nbody = \"x\""), "PUT");
+        let body = compiled(Transport::LongPoll, "body = '{\"channels\":[\"{channels}\"],\"ms\":{hold_ms}}'")
+            .unwrap()
+            .body;
+        assert_eq!(body.unwrap().places().count(), 2);
+    }
+
+    #[test]
+    fn keys_of_a_request_are_for_requests_and_ends_are_for_streams() {
+        for (transport, keys, key) in [
+            (Transport::WebSocket, "method = \"POST\"", "method"),
+            (Transport::WebSocket, "body = \"x\"", "body"),
+            (Transport::Bayeux, "method = \"POST\"", "method"),
+            (Transport::WebSocket, "ends = true", "ends"),
+            (Transport::LongPoll, "ends = true", "ends"),
+            (Transport::Sse, "separator = \",\"", "separator"),
+            (Transport::Sse, "steps = [\"x\"]", "steps"),
+            (Transport::Sse, "method = \"a b\"", "method"),
+            (Transport::WebSocket, "separator = \"ab\"", "separator"),
+        ] {
+            let errors = compiled(transport, keys).unwrap_err();
+            let at = format!("target.subscribe.{transport}.{key}: ");
+            assert!(errors.len() == 1 && errors[0].starts_with(&at), "{transport} {keys}: {errors:?}");
+        }
+        assert!(compiled(Transport::Sse, "ends = true").unwrap().ends);
+    }
+
+    #[test]
+    fn what_is_answered_is_compared_without_its_separator() {
+        let on = |keys: &str| {
+            let answer = compiled(Transport::WebSocket, keys).unwrap().answer;
+            answer[0].on.rendered(&Default::default())
+        };
+        assert_eq!(on("answer = [{ on = \"PING\\r\\n\", send = \"x\" }]"), b"PING\r\n");
+        assert_eq!(on("separator = \"\\n\"\nanswer = [{ on = \"PING\\r\\n\", send = \"x\" }]"), b"PING");
+        assert_eq!(on("separator = \"\\u001e\"\nanswer = [{ on = \"{}\\u001e\", send = \"x\" }]"), b"{}");
+        assert_eq!(on("answer = [{ on = \"hex: c0 00\", send = \"x\" }]"), [0xc0, 0]);
+    }
 
     #[test]
     fn a_started_target_is_called_by_what_is_started() {

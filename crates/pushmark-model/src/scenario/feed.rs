@@ -8,7 +8,7 @@ use super::error::ScenarioError;
 use super::places::as_it_is;
 use super::publisher::{Over, Publisher, PublisherMode};
 use super::target::{FeedTemplate, PublishTemplate};
-use crate::plan::{self, Publish};
+use crate::plan::{self, Answer, Publish};
 
 /// Reports mistakes in the keys of the publisher.
 pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
@@ -67,8 +67,13 @@ impl Compiler<'_> {
         let key = "target.publish.websocket";
         let url = self.url(&format!("{key}.url"), &template.url, true);
         let headers = self.headers(key, &BTreeMap::new());
-        let text = self.template(&format!("{key}.text"), &template.text);
-        let after_open = self.texts(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
+        let text = self.message(&format!("{key}.text"), &template.text);
+        let after_open = self.messages(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
+        let separator = self.separator(key, template.separator.as_deref());
+        let heartbeats = self.heartbeats(key, &template.answer, separator);
+        let answers =
+            self.messages(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
+        let answer = heartbeats.into_iter().zip(answers).map(|(on, send)| Answer { on, send }).collect();
         let (url, text) = (url?, text?);
         let given = [("text", template.text.as_str()), ("text", template.text.as_str())];
         self.publication_places(key, given, &url, &headers, &text);
@@ -83,6 +88,8 @@ impl Compiler<'_> {
             over: plan::Over::WebSocket {
                 subprotocol: as_it_is(&template.subprotocol),
                 after_open,
+                answer,
+                separator,
                 ready: template.ready.as_deref().map(as_it_is),
             },
         };

@@ -19,10 +19,12 @@ pub(crate) enum Use {
     Awaited,
     /// Sent or used unchanged.
     Plain,
-    /// URL and header lines of a client's request.
+    /// URL, header lines and body of a client's request.
     Request,
     /// A WebSocket message of a client.
     Sent,
+    /// Compared with a message that a step awaits.
+    StepAwaited,
     /// A publication of a client.
     Peer,
     /// The Bayeux channel of a channel.
@@ -40,7 +42,7 @@ pub(crate) enum Use {
 }
 
 /// The path of each key and its use. `*` is an index of a list or a name that the user gives.
-const USES: [(&str, Use); 31] = [
+const USES: [(&str, Use); 40] = [
     ("name", Use::NotSent),
     ("analysis", Use::NotSent),
     ("thresholds.*", Use::NotSent),
@@ -58,7 +60,15 @@ const USES: [(&str, Use); 31] = [
     ("target.headers.*", Use::Shared),
     ("target.subscribe.*.url", Use::Request),
     ("target.subscribe.*.headers.*", Use::Request),
+    ("target.subscribe.*.body", Use::Request),
     ("target.subscribe.*.after_open.*", Use::Sent),
+    ("target.subscribe.*.steps.*", Use::Sent),
+    ("target.subscribe.*.steps.*.send", Use::Sent),
+    ("target.subscribe.*.steps.*.wait", Use::StepAwaited),
+    ("target.subscribe.*.steps.*.wait.contains", Use::StepAwaited),
+    ("target.subscribe.*.steps.*.wait.prefix", Use::StepAwaited),
+    ("target.subscribe.*.steps.*.wait.equals", Use::StepAwaited),
+    ("target.subscribe.*.steps.*.wait.is", Use::StepAwaited),
     ("target.subscribe.*.every.*.send", Use::Sent),
     ("target.subscribe.*.answer.*.send", Use::Sent),
     ("target.subscribe.*.answer.*.on", Use::Awaited),
@@ -71,6 +81,7 @@ const USES: [(&str, Use); 31] = [
     ("target.publish.websocket.url", Use::FeedRequest),
     ("target.publish.websocket.text", Use::Publication),
     ("target.publish.websocket.after_open.*", Use::FeedOpen),
+    ("target.publish.websocket.answer.*.on", Use::Awaited),
     ("target.publish.websocket.ready", Use::Awaited),
 ];
 
@@ -82,10 +93,21 @@ impl Use {
             Use::Request | Use::Shared => {
                 &["channel", "channels", "client", "client.NAME", "cursor", "hold_ms", "port", "secret.NAME"]
             }
-            Use::Sent => &["channel", "channels", "client", "client.NAME", "port", "secret.NAME"],
-            Use::Peer => &["channel", "message", "client", "client.NAME", "port", "secret.NAME"],
+            Use::Sent | Use::StepAwaited => {
+                &["channel", "channels", "client", "client.NAME", "port", "secret.NAME", "capture.NAME"]
+            }
+            Use::Peer => &[
+                "channel",
+                "message",
+                "message.length",
+                "client",
+                "client.NAME",
+                "port",
+                "secret.NAME",
+                "capture.NAME",
+            ],
             Use::BayeuxChannel => &["channel", "client", "client.NAME", "port"],
-            Use::Publication => &["channel", "message", "port", "secret.NAME"],
+            Use::Publication => &["channel", "message", "message.length", "port", "secret.NAME"],
             Use::FeedRequest => &["port", "secret.NAME"],
             Use::FeedOpen => &["channels", "port", "secret.NAME"],
             Use::Command => &["port", "log", "secret.NAME"],
@@ -99,7 +121,7 @@ impl Use {
             Use::Awaited => "this text is compared with what comes, as it is",
             Use::Request => "a subscription has none",
             Use::Shared | Use::Publication => "a publication from outside has none",
-            Use::Sent => "a message of a client has none",
+            Use::Sent | Use::StepAwaited => "a message of a client has none",
             Use::Peer => "a client's publication has none",
             Use::BayeuxChannel => "a Bayeux channel can name {channel} and {client} only",
             Use::FeedRequest | Use::FeedOpen => "a feed is opened once, for all channels and no client",

@@ -224,21 +224,19 @@ fn columns(
     errors: &mut Vec<ScenarioError>,
 ) {
     let Some(clients) = clients else { return };
-    for (at, text) in subscribe.templates() {
+    for (at, place) in subscribe.places() {
+        let Place::ClientField(name) = place else { continue };
         // A header line is either the transport's own or shared by all requests.
         let own = |name: &String| at == format!("headers.{name:?}");
         let shared = at.starts_with("headers.") && !template.headers.keys().any(own);
         let key = format!("{}.{at}", if shared { "target" } else { key });
-        for place in text.places() {
-            let Place::ClientField(name) = place else { continue };
-            let error = ScenarioError::at(&key, format!("the clients' file has no column `{name}`"))
-                .found(format!("{{client.{name}}}"))
-                .accepted(clients.columns.join(", "))
-                .nearest(super::nearest(name, clients.columns.iter().map(String::as_str)));
-            // A header shared by all transports is reported once.
-            if !clients.columns.contains(name) && !errors.contains(&error) {
-                errors.push(error);
-            }
+        let error = ScenarioError::at(&key, format!("the clients' file has no column `{name}`"))
+            .found(format!("{{client.{name}}}"))
+            .accepted(clients.columns.join(", "))
+            .nearest(super::nearest(name, clients.columns.iter().map(String::as_str)));
+        // A header shared by all transports is reported once.
+        if !clients.columns.contains(name) && !errors.contains(&error) {
+            errors.push(error);
         }
     }
 }
@@ -312,10 +310,15 @@ fn nowhere() -> Subscribe {
         host: String::new(),
         port: None,
         tls: false,
+        method: "GET".to_owned(),
         path: Template::parse("/").expect("no places"),
         headers: Vec::new(),
+        body: None,
+        ends: false,
         subprotocol: String::new(),
         after_open: Vec::new(),
+        steps: Vec::new(),
+        separator: None,
         ready: None,
         every: Vec::new(),
         answer: Vec::new(),

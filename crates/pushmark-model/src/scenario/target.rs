@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::plain::{self, Plain};
 use super::stamp::StampTemplate;
-use super::text_or_table::{FromText, TextOr, read_option};
+use super::steps::StepSpec;
+use super::text_or_table::{FromText, TextOr, read_list, read_option};
 use super::tls::TlsSpec;
 use crate::transport::Transport;
 use crate::units::Nanos;
@@ -150,21 +151,37 @@ impl SubscribeSet {
 pub struct SubscribeTemplate {
     /// URL template: `http://HOST:PORT/PATH?channel={channel}`, `ws://…` for WebSocket; `https` and `wss` over TLS.
     pub url: String,
+    /// Request method. Default: GET, or POST with a `body`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Body of the request (a template). Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// An answer that ends in order is a planned end, not a lost connection (stream and sse). Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends: bool,
     /// WebSocket subprotocol to offer. Default: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subprotocol: String,
-    /// WebSocket messages sent after open, in order (templates).
+    /// WebSocket messages sent after open, in order (templates; binary: `hex: …` or `base64: …`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
-    /// Text whose arrival confirms the subscription. Default: the response head, or the 101.
+    /// The WebSocket conversation that subscribes, in order: `["40", { wait = "40{" }]`. A text is sent. The subscription is confirmed by the last step, or by `ready`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_list")]
+    #[schemars(with = "Vec<TextOr<StepSpec>>")]
+    pub steps: Vec<StepSpec>,
+    /// Text whose arrival confirms the subscription. Default: the response head, the 101, or the last of `steps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
     /// WebSocket messages to send periodically: `{ after = "25s", send = "ping" }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub every: Vec<EverySpec>,
-    /// WebSocket messages to send when exactly `on` arrives: `{ on = "2", send = "3" }`.
+    /// WebSocket messages to send when exactly `on` arrives, as a text or a binary message: `{ on = "2", send = "3" }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<AnswerSpec>,
+    /// Character that divides a WebSocket message into parts, such as "\n" or "\u001e": `answer` then compares each part. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separator: Option<String>,
     /// Source of the next `{cursor}` in an answer: `header:NAME` or `json:/pointer` (poll and long-poll).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -206,7 +223,7 @@ pub struct EverySpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerSpec {
-    /// The whole text to answer.
+    /// The whole message to answer, or, with `separator`, a part of one.
     pub on: String,
     /// The answer (a template).
     pub send: String,
@@ -248,6 +265,12 @@ pub struct FeedTemplate {
     /// Messages to send after open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
+    /// Messages to answer when exactly `on` arrives: `{ on = "PING", send = "PONG\r\n" }`; used as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answer: Vec<AnswerSpec>,
+    /// Character that divides a message into parts, each of which may be one to answer. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separator: Option<String>,
     /// Text whose arrival allows the feed to begin. Default: the 101.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,

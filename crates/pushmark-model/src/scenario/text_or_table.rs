@@ -40,6 +40,22 @@ pub(super) fn read_option<'de, D: Deserializer<'de>, T: FromText + Deserialize<'
     read(deserializer).map(Some)
 }
 
+/// For `deserialize_with` on a list.
+pub(super) fn read_list<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let items = Vec::<Item<T>>::deserialize(deserializer)?;
+    Ok(items.into_iter().map(|Item(item)| item).collect())
+}
+
+struct Item<T>(T);
+
+impl<'de, T: FromText + Deserialize<'de>> Deserialize<'de> for Item<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer).map(Item)
+    }
+}
+
 struct TextOrTable<T>(PhantomData<T>);
 
 impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOrTable<T> {

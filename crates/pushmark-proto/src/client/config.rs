@@ -43,9 +43,12 @@ pub struct Config {
     /// Stream, SSE, WebSocket: a text that confirms the subscription when a message or the stream contains
     /// it. For SSE it may also be in an event's name or a comment.
     pub ready: Option<Vec<u8>>,
-    /// WebSocket: a text message equal to the first is answered with the second. If the second is absent, the
-    /// driver answers ([`super::Event::Asked`]). At most [`ANSWERS_MAX`].
+    /// WebSocket: a message equal to the first is answered with the second, in a message of the same kind, text or
+    /// binary. If the second is absent, the driver answers ([`super::Event::Asked`]). At most [`ANSWERS_MAX`].
     pub answers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// WebSocket: the byte that divides a message into parts, each of which may be a heartbeat of `answers`;
+    /// absent: a message is one part. If it is a line feed, carriage returns are no part of a heartbeat.
+    pub separator: Option<u8>,
     /// WebSocket: the offered subprotocols, comma-separated, or empty.
     pub subprotocol: String,
     /// The header field in which a server acknowledges the subscription.
@@ -82,6 +85,7 @@ impl Config {
             cursor: CursorSource::None,
             ready: None,
             answers: Vec::new(),
+            separator: None,
             subprotocol: String::new(),
             ack_header: "pushmark-subscribed",
             message_max: 16 << 20,

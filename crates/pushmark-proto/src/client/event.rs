@@ -19,10 +19,15 @@ pub enum Event<'a> {
     /// The message is complete. Streams have no messages. The body of a response is one message, unless
     /// empty.
     MessageEnd,
-    /// The message was an application heartbeat and was answered. Replaces `MessageEnd`.
+    /// The message was nothing but application heartbeats, which were answered. Replaces `MessageEnd`.
     Heartbeat,
-    /// The driver must answer the message: its number in [`super::Config::answers`]. Replaces `MessageEnd`.
-    Asked(u8),
+    /// The driver must answer a heartbeat in the message. `Heartbeat` or `MessageEnd` follows.
+    Asked {
+        /// Its number in [`super::Config::answers`].
+        answer: u8,
+        /// Whether the message was a text: so is the answer ([`super::Client::write_message`]).
+        text: bool,
+    },
     /// Poll, long poll, Bayeux over HTTP: the response is complete, and the next request may be written.
     Answered {
         /// 304: not modified. 204, 304, 408: no message.

@@ -268,8 +268,13 @@ impl Client {
     /// WebSocket: appends one text message, masked with a fresh key. Returns `false` before
     /// [`Event::Opened`], after a Close and on other transports.
     pub fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        self.write_message(true, payload, out)
+    }
+
+    /// Like [`Client::write_text`], as a text or a binary message.
+    pub fn write_message(&mut self, text: bool, payload: &[u8], out: &mut Vec<u8>) -> bool {
         match &mut self.conversation {
-            Conversation::WebSocket(websocket) => websocket.write_text(payload, out),
+            Conversation::WebSocket(websocket) => websocket.write_message(text, payload, out),
             _ => false,
         }
     }

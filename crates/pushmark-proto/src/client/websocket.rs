@@ -77,6 +77,9 @@ impl WebSocket {
         if self.ready.tell() {
             return Ok(Some(Event::Ready));
         }
+        if self.answers.is_ending() {
+            return Ok(Some(self.answer(context.config, out)));
+        }
         match self.phase {
             Phase::Handshake { random } => self.handshake(random, context, input),
             Phase::Closed => Ok(None),
@@ -103,8 +106,8 @@ impl WebSocket {
         }
     }
 
-    pub(super) fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
-        self.write(Opcode::Text, payload, out)
+    pub(super) fn write_message(&mut self, text: bool, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        self.write(if text { Opcode::Text } else { Opcode::Binary }, payload, out)
     }
 
     /// Appends a text message that `write` writes in place. Returns whether it did.
@@ -167,21 +170,16 @@ impl WebSocket {
             match frame {
                 Frame::Data(data) => {
                     self.ready.look(config.ready.as_deref(), data);
-                    self.answers.look(&config.answers, data);
+                    self.answers.look(config, data);
                     return Ok(Some(Event::Data(data)));
                 }
                 Frame::MessageEnd { text } => {
                     self.ready.message_ends();
-                    return Ok(Some(match self.answers.message_ends(&config.answers) {
-                        Some(n) if text => match &config.answers[n].1 {
-                            Some(answer) => {
-                                self.write_text(answer, out);
-                                Event::Heartbeat
-                            }
-                            None => Event::Asked(n as u8),
-                        },
-                        _ => Event::MessageEnd,
-                    }));
+                    if config.answers.is_empty() {
+                        return Ok(Some(Event::MessageEnd));
+                    }
+                    self.answers.message_ends(config, text);
+                    return Ok(Some(self.answer(config, out)));
                 }
                 Frame::Ping(payload) => {
                     if out.len() >= PONGS_MAX && pong.end == out.len() {
@@ -199,6 +197,21 @@ impl WebSocket {
             }
         }
         Ok(None)
+    }
+
+    /// Answers the heartbeats of a message that has ended. Returns the event of one that the driver must answer,
+    /// or of the message's end.
+    fn answer<'a>(&mut self, config: &Config, out: &mut Vec<u8>) -> Event<'a> {
+        let text = self.answers.is_text();
+        while let Some(n) = self.answers.next() {
+            match &config.answers[n].1 {
+                Some(answer) => {
+                    self.write_message(text, answer, out);
+                }
+                None => return Event::Asked { answer: n as u8, text },
+            }
+        }
+        if self.answers.end() { Event::Heartbeat } else { Event::MessageEnd }
     }
 
     /// RFC 6455 5.5.1: nothing may follow our Close.

@@ -32,6 +32,7 @@ impl Gathered {
             reconnected: counts.reconnected.max(0) as u64,
             assumed_silent: counts.assumed_silent,
             held_back: counts.held_back,
+            ended: counts.ended,
             failed: self.total.failed.clone(),
             lost_by: self.total.lost_by.clone(),
             failed_with: words.failed.0.clone(),

@@ -46,8 +46,9 @@ pub fn nobody_came(arms: &[Unserved<'_>]) -> String {
 pub(super) fn nobody_comes(plan: &ArmPlan, gathered: &Gathered) -> bool {
     let total = gathered.total();
     let failed: u64 = total.failed.values().sum();
-    // A client that reconnects waits in vain for the same text.
-    let unready = total.failed.get("timeout_ready").is_some_and(|&n| n >= plan.connections);
+    // A client that reconnects waits in vain for the same text or message.
+    let in_vain = |kind: &str| total.failed.get(kind).is_some_and(|&n| n >= plan.connections);
+    let unready = in_vain("timeout_ready") || in_vain("timeout_step");
     total.counts.opened == 0 && failed >= plan.connections && (plan.reconnect == Reconnect::None || unready)
 }
 

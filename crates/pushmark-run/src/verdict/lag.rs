@@ -75,10 +75,15 @@ pub(super) fn of_reading<'a>(delivery: &'a Delivery, facts: &Facts, p: P) -> Rea
     }
 }
 
-/// Returns the lag by kernel stamps, if there are enough stamps for the percentile.
+/// Returns the lag by kernel stamps, if there are enough stamps for the percentile. The stamps of nearly all
+/// deliveries are enough, however few: they are no sample.
 pub(super) fn by_stamps(delivery: &Delivery, p: P) -> Option<&Latency> {
-    let enough =
-        |lag: &&Latency| lag.count >= p.stamps_min() && lag.count > p.one_in() * delivery.stamps_unused;
+    let all = delivery.delivered + delivery.late;
+    let enough = |lag: &&Latency| {
+        let speaks_for_all =
+            lag.count >= p.stamps_min() || lag.count > 0 && lag.count >= all - all / p.one_in();
+        speaks_for_all && lag.count > p.one_in() * delivery.stamps_unused
+    };
     delivery.read_lag_stamped.as_ref().filter(enough)
 }
 

@@ -21,6 +21,21 @@ fn kernel_stamps_speak_before_the_bound() {
 }
 
 #[test]
+fn stamps_of_a_whole_small_crowd_are_no_sample() {
+    let state = |stamps, lag_us, bound_us| {
+        raised(|arm, _| {
+            (delivery(arm).delivered, delivery(arm).late) = (590, 10);
+            delivery(arm).read_lag = latency(bound_us);
+            delivery(arm).read_lag_stamped = Some(Latency { count: stamps, ..latency(lag_us) });
+        })
+    };
+    let invalid = [("read_lag".to_string(), VerdictState::Invalid)];
+    assert_eq!(state(600, 9_000, 10), invalid, "what no wake-up shows");
+    assert_eq!((state(600, 10, 9_000), state(594, 10, 9_000)), (vec![], vec![]));
+    assert_eq!(state(593, 10, 9_000), invalid, "a sample, and too small for a p99");
+}
+
+#[test]
 fn stamps_of_connections_that_are_read_apart_do_not_excuse_the_others() {
     let state = |stamped_us, bound_us| {
         raised(|arm, facts| {

@@ -1,10 +1,13 @@
 //! The flags that set keys of a scenario.
 
+use std::path::Path;
+
 use clap::Args;
 use pushmark_model::scenario::Override;
 use pushmark_model::transport::Transport;
 
 use super::mistakes::usage;
+use super::one_line::OneLineArgs;
 use super::secure::TlsArgs;
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::file_errors::FileErrors;
@@ -59,6 +62,9 @@ pub struct AskingArgs {
     /// TLS flags
     #[command(flatten)]
     pub tls: TlsArgs,
+    /// Flags that describe a target by its URL
+    #[command(flatten)]
+    pub one_line: OneLineArgs,
 }
 
 impl AskingArgs {
@@ -108,12 +114,19 @@ impl AskingArgs {
             overrides.push(Override::flag("--source-ip", "load.source_ips", &addresses));
         }
         overrides.extend(self.tls.overrides("target.tls"));
+        overrides.extend(self.one_line.headers()?);
         for text in &self.sets {
             overrides.push(set(text)?);
         }
         overrides.extend_from_slice(more);
-        let asked = Asked::argument(scenario, &transports);
-        scenario_file::load(&asked, &overrides, registry).map_err(usage)
+        let text = self.one_line.scenario(scenario, &transports)?;
+        let asked = match &text {
+            Some(text) => Asked::Text { text, file: "the scenario of these flags", folder: Path::new("") },
+            None => Asked::argument(scenario, &transports),
+        };
+        let loaded = scenario_file::load(&asked, &overrides, registry).map_err(usage)?;
+        self.one_line.save(&loaded)?;
+        Ok(loaded)
     }
 
     fn transports(&self) -> anyhow::Result<Vec<Transport>> {

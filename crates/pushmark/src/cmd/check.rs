@@ -148,7 +148,7 @@ impl<'r> Asked<'r> {
 }
 
 /// The process that was started for the check and ends with it.
-enum Running {
+pub(super) enum Running {
     /// It was running before the check.
     Before,
     Server(Box<dyn Instance>),
@@ -156,7 +156,7 @@ enum Running {
 }
 
 impl Running {
-    fn end(self) {
+    pub(super) fn end(self) {
         match self {
             Running::Before => {}
             // A server that does not end in time is killed on drop.
@@ -184,7 +184,7 @@ fn start(registry: &Registry, row: &Server, args: &CheckArgs) -> anyhow::Result<
     Ok((subject_of(row, server.address().into(), launch), Running::Server(server)))
 }
 
-fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Result<(Subject, Running)> {
+pub(super) fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Result<(Subject, Running)> {
     let plan = &loaded.plan;
     let target = Target::new(loaded, registry)?;
     let first = plan.arms.first().context("a scenario has a transport")?;

@@ -17,6 +17,7 @@ mod cli_gates;
 mod cli_inputs;
 mod cli_results;
 mod cli_servers;
+mod conversations;
 mod demo;
 mod endings;
 mod exports;

@@ -1338,7 +1338,7 @@ websocket = { url = "ws://h/", after_open = ["sub {chanel}"] }"#,
        ·                                                     ╰── did you mean `{channel}`?
        ╰────
       help: accepted: {channel}, {channels}, {client}, {client.NAME},
-            {port}, {secret.NAME}
+            {port}, {secret.NAME}, {capture.NAME}
             {{chanel}} stands for the text {chanel}
     "##);
 }
@@ -1621,7 +1621,8 @@ sse = { url = "http://h/", after_open = ["x"] }"#,
        ·                                         ──┬──
        ·                                           ╰── found `after_open`
        ╰────
-      help: accepted: `url`, `ready`, `cursor`, `resumes`, `headers`
+      help: accepted: `url`, `method`, `body`, `ready`, `cursor`,
+            `resumes`, `ends`, `headers`
     "##);
 }
 

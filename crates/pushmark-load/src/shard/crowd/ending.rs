@@ -25,6 +25,16 @@ impl Shard {
                 ("timeout_answer", "an answer began, and was not whole in time")
             }
             Phase::Asked => ("timeout_handshake", "no answer in time"),
+            Phase::Open if self.awaits(index) => {
+                let awaited = self.awaited(index).unwrap_or_default();
+                let since = self.crowd[index].steps.as_ref().map_or(&[][..], |steps| &steps.since);
+                let came = match since {
+                    [] => "no message".to_owned(),
+                    since => trouble::shown(since),
+                };
+                let what = format!("{awaited} did not come in time; received {came}");
+                return self.lost(index, Lane::Connect, "timeout_step", &what);
+            }
             Phase::Open if !conn.subscribed && self.asking.config.ready.is_some() => {
                 let ready = trouble::shown(self.asking.config.ready.as_deref().unwrap_or_default());
                 let came = self.came_so_far(index).unwrap_or_else(|| self.seen.came_to_another());
@@ -114,8 +124,31 @@ impl Shard {
         }
     }
 
-    /// Ends the subscription. Returns whether it was established; an assumed subscription never was.
+    /// The answer ended in order, and the scenario says that answers do. The client asks again as it would after
+    /// a loss.
+    pub(super) fn ended_as_planned(&mut self, index: u32) {
+        self.seen.forget_before_subscribed(index);
+        self.close(index, Lane::Connect);
+        if self.stands_no_more(index) {
+            self.accounting.record.counts.ended += 1;
+        }
+        self.come_back(index);
+    }
+
+    /// Counts the subscription as lost. Returns whether it was established; an assumed subscription never was.
     pub(super) fn no_longer_stands(&mut self, index: u32, kind: &str, how: &str) -> bool {
+        let stood = self.stands_no_more(index);
+        if stood {
+            let record = &mut self.accounting.record;
+            record.counts.lost += 1;
+            *record.lost_by.entry(kind.to_owned()).or_default() += 1;
+            record.words.lost.add(how, 1);
+        }
+        stood
+    }
+
+    /// Ends the subscription. Returns whether it was established; an assumed subscription never was.
+    fn stands_no_more(&mut self, index: u32) -> bool {
         let conn = &mut self.crowd[index];
         let stood = std::mem::take(&mut conn.subscribed);
         let assumed = conn.assumed.take();
@@ -128,11 +161,6 @@ impl Shard {
                 record.counts.opened -= 1;
             }
             Some(Assumed::Reconnected) => record.counts.reconnected -= 1,
-            None if stood => {
-                record.counts.lost += 1;
-                *record.lost_by.entry(kind.to_owned()).or_default() += 1;
-                record.words.lost.add(how, 1);
-            }
             None => {}
         }
         self.accounting.subscription_lost(index);

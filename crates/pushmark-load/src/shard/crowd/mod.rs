@@ -13,6 +13,7 @@ mod safety;
 mod seen;
 mod side;
 mod spoken;
+mod steps;
 mod subscribing;
 mod writing;
 

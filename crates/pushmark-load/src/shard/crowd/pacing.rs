@@ -42,7 +42,7 @@ impl Shard {
                 let Some(every) = self.plan.arm.subscribe.every.get(usize::from(n)) else { return };
                 self.io.wheel.insert(self.time.now_ns + every.after_ns, token);
                 self.io.scratch.clear();
-                self.say(index, |subscribe| &subscribe.every[usize::from(n)].send);
+                self.say(index, true, |subscribe| Some(&subscribe.every.get(usize::from(n))?.send));
                 // A target that reads nothing does not miss it.
                 if !self.is_full(index, Lane::Connect) {
                     self.write_scratch(index, Lane::Connect);

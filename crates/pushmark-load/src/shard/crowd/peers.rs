@@ -39,10 +39,12 @@ impl Shard {
         let Some(template) = &arm.subscribe.peer else { return };
         let conn = &mut self.crowd[index];
         let mut text = Vec::new();
-        self.asking.requests.fill(arm, template, conn.number, &[job.channel], &payload, &mut text);
+        let captures = conn.steps.as_ref().map(|steps| &steps.captures);
+        let of = (conn.number, &[job.channel][..], captures);
+        self.asking.requests.fill(arm, template, of, &payload, &mut text);
         // A read of another client may be in progress, with its answers in `scratch`.
         let pending = std::mem::take(&mut self.io.scratch);
-        conn.client.write_text(&text, &mut self.io.scratch);
+        conn.client.write_message(template.is_text(), &text, &mut self.io.scratch);
         self.write_scratch(index, Lane::Connect);
         self.io.scratch = pending;
     }

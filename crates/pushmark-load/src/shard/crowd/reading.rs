@@ -310,12 +310,19 @@ impl Shard {
         }
         match event {
             Event::Data(bytes) => {
+                if self.awaits(index) {
+                    self.step_data(index, bytes);
+                }
                 self.keep_content(index, lane, bytes);
                 self.data(index, lane, bytes);
             }
             Event::MessageEnd => {
                 self.check_content(index, lane);
                 self.message_ended(index, lane);
+                // Afterwards: the message that ends the last step came before the subscription stood.
+                if self.awaits(index) {
+                    self.step_message(index);
+                }
             }
             Event::Opened { status, acknowledged } => self.opened(index, status, acknowledged),
             Event::Ready if self.transport().is_bayeux() => self.session_stands(index),
@@ -329,12 +336,12 @@ impl Shard {
                 self.trouble("forgotten", "the server knows the session no more");
             }
             Event::Answered { status, .. } => self.answered(index, lane, status),
-            Event::Asked(n) => {
-                self.no_message(index, lane);
-                self.say(index, |subscribe| &subscribe.answer[usize::from(n)].send);
+            Event::Asked { answer, text } => {
+                self.say(index, text, |subscribe| Some(&subscribe.answer.get(usize::from(answer))?.send));
             }
             Event::Retry(ms) => self.crowd[index].retry_ms = ms.min(u64::from(u32::MAX)) as u32,
             Event::Closed { .. } if self.session_has_ended(index) => {}
+            Event::Closed { .. } if self.plan.arm.subscribe.ends => self.ended_as_planned(index),
             Event::Closed { code, reason } => {
                 // A 204 ends an event stream for good (WHATWG HTML 9.2.3). A WebSocket or a stream that
                 // the target ends in order was still lost.
@@ -342,7 +349,13 @@ impl Shard {
                 let what = format!("the target ended the subscription: {how}");
                 self.ended(index, lane, "closed", &how, &what, None);
             }
-            Event::Heartbeat => self.no_message(index, lane),
+            Event::Heartbeat => {
+                self.no_message(index, lane);
+                // A step may await what is answered as well.
+                if self.awaits(index) {
+                    self.step_message(index);
+                }
+            }
             Event::Comment | Event::Pong => {}
         }
     }

@@ -1,8 +1,8 @@
 //! When a subscription is established, and how that is known.
 
+use pushmark_model::message::Message;
 use pushmark_model::plan::Subscribe;
 use pushmark_model::record::SubscribedBy;
-use pushmark_model::template::Template;
 use pushmark_model::transport::Transport;
 
 use crate::conn::{Assumed, Phase};
@@ -40,7 +40,11 @@ impl Shard {
         }
         if acknowledged.is_some() {
             self.stands(index, SubscribedBy::Acknowledged, acknowledged);
-        } else if transport.is_push() && self.asking.config.ready.is_none() && status != 204 {
+        } else if transport.is_push()
+            && self.asking.config.ready.is_none()
+            && self.plan.arm.subscribe.steps.is_empty()
+            && status != 204
+        {
             self.stands(index, SubscribedBy::Head, None);
         }
         if transport == Transport::WebSocket && status == 101 {
@@ -48,27 +52,34 @@ impl Shard {
         }
     }
 
-    /// Sends the application messages of a new WebSocket, and schedules its periodic ones.
+    /// Sends the application messages of a new WebSocket or begins its steps, and schedules the periodic ones.
     pub(super) fn after_open(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let generation = self.crowd[index].first.generation;
         for n in 0..arm.subscribe.after_open.len() {
-            self.say(index, |subscribe| &subscribe.after_open[n]);
+            self.say(index, true, |subscribe| subscribe.after_open.get(n));
         }
         for (n, every) in self.plan.arm.subscribe.every.iter().enumerate().take(8) {
             let token = token::pack(Owner::Every(n as u8), generation, index);
             self.io.wheel.insert(self.time.now_ns + every.after_ns, token);
         }
+        if !self.plan.arm.subscribe.steps.is_empty() {
+            self.begin_steps(index);
+        }
     }
 
-    /// Appends a WebSocket message, filled in for this client, to the bytes to be written.
-    pub(super) fn say(&mut self, index: u32, text: impl Fn(&Subscribe) -> &Template) {
+    /// Appends a WebSocket message, filled in for this client, to the bytes to be written. A text may be sent as a
+    /// binary message (`text` is false).
+    pub(super) fn say(&mut self, index: u32, text: bool, what: impl Fn(&Subscribe) -> Option<&Message>) {
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index];
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
+        let captures = conn.steps.as_ref().map(|steps| &steps.captures);
+        let Some(message) = what(&arm.subscribe) else { return };
         let mut filled = Vec::new();
-        self.asking.requests.fill(arm, text(&arm.subscribe), conn.number, &channels, &[], &mut filled);
-        conn.client.write_text(&filled, &mut self.io.scratch);
+        let of = (conn.number, &channels[..], captures);
+        self.asking.requests.fill(arm, message, of, &[], &mut filled);
+        conn.client.write_message(text && message.is_text(), &filled, &mut self.io.scratch);
     }
 
     /// The subscription is established.

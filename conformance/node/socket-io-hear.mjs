@@ -1,0 +1,11 @@
+// Joins a room with Socket.IO's own client and prints what it hears, a line of JSON each.
+// usage: node socket-io-hear.mjs PORT ROOM
+
+import { io } from 'socket.io-client'
+
+const [port, room] = process.argv.slice(2)
+const say = (what) => console.log(JSON.stringify(what))
+const socket = io(`http://127.0.0.1:${port}`, { transports: ['websocket'] })
+socket.on('connect', () => socket.emit('join', room, (said) => say({ said })))
+socket.on('message', (message) => say({ message }))
+socket.on('disconnect', (why) => say({ disconnect: why }))

@@ -1,0 +1,85 @@
+//! One client speaks with a target, and everything is shown as it happens (`pushmark try`): the way to write a
+//! scenario for a target that one does not know yet.
+
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use pushmark_model::plan::ArmPlan;
+use pushmark_model::transport::Transport;
+
+use super::Subject;
+use super::chance::Chance;
+use super::foreign::Listener;
+use super::journal::Journal;
+pub use super::journal::Line;
+use super::outcome::{Miss, Outcome};
+use super::publisher::Publisher;
+use super::trial::{Trial, stamped, stamps};
+
+/// How long the client listens at a time, before it looks whether its time is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What is asked of a conversation.
+#[derive(Debug)]
+pub struct Conversation<'c> {
+    /// The name of the channel.
+    pub channel: &'c str,
+    /// How long the client listens after it has subscribed.
+    pub listens: Duration,
+}
+
+/// Lets one client of an arm subscribe and listen. Publishes one message, if the scenario says how.
+///
+/// # Errors
+/// Says why the client could not subscribe, or why its connection ended.
+pub fn converse(
+    subject: &Subject,
+    transport: &str,
+    asked: &Conversation<'_>,
+    said: Sender<Line>,
+) -> Result<(), String> {
+    let mut trial = Trial::new(subject, Chance::new(1, "try", transport));
+    trial.chance.keep_whole();
+    trial.journal = Journal::live(said);
+    let outcome = speak(&mut trial, transport, asked);
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(Miss::Failed(why) | Miss::NotOffered(why)) => Err(why),
+    }
+}
+
+fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcome {
+    let journal = t.journal.clone();
+    let mut listener = Listener::any(t, transport, asked.channel)?;
+    journal.note("· subscribed".into());
+    if says_how_to_publish(listener.arm()) {
+        let message = stamped(t.chance.nonce(), 0, 1, 64);
+        journal.note("· publishes one message".into());
+        Publisher::open(t, transport)?.publish(asked.channel, &message)?;
+    }
+    let until = Instant::now() + asked.listens;
+    let polls = listener.arm().transport == Transport::Poll;
+    let pause = Duration::from_nanos(listener.arm().poll.interval_ns);
+    while Instant::now() < until {
+        if listener.is_quiet(LOOK) {
+            continue;
+        }
+        if polls {
+            std::thread::sleep(pause.min(until.saturating_duration_since(Instant::now())));
+        }
+        let piece = listener.next()?;
+        for stamp in stamps(&piece) {
+            let late_us = super::trial::now_us().saturating_sub(stamp.due_us);
+            journal.note(format!(
+                "· that is message {}, {:.1} ms after it was due",
+                stamp.sequence,
+                late_us as f64 / 1e3
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn says_how_to_publish(arm: &ArmPlan) -> bool {
+    arm.publish.is_some()
+}

@@ -1,0 +1,105 @@
+//! The WebSocket of a target that its scenario describes: steps, and heartbeats that are answered.
+
+use std::time::{Duration, Instant};
+
+use pushmark_model::message::Message;
+use pushmark_model::plan::ArmPlan;
+use pushmark_model::template::{Captures, Values};
+use pushmark_proto::websocket::Opcode;
+
+use super::outcome::{Outcome, Step, failed, holds, shown};
+use super::websocket::{Message as Came, Socket};
+
+pub(super) fn values<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str]) -> Values<'v> {
+    Values { channels, port, fields: arm.clients.as_ref(), secrets: Some(&arm.secrets), ..Values::default() }
+}
+
+/// A WebSocket of a target, with what its steps took.
+pub(super) struct Talk {
+    pub(super) socket: Socket,
+    captures: Captures,
+}
+
+impl Talk {
+    pub(super) fn new(socket: Socket) -> Talk {
+        Talk { socket, captures: Captures::default() }
+    }
+
+    pub(super) fn say(
+        &mut self,
+        arm: &ArmPlan,
+        port: u16,
+        channel: &str,
+        (text, what): (bool, &Message),
+    ) -> Outcome {
+        let mut said = Vec::new();
+        let channels = [channel];
+        let values = Values { captures: Some(&self.captures), ..values(arm, port, &channels) };
+        what.render(&values, &mut said);
+        self.socket.send(if text && what.is_text() { Opcode::Text } else { Opcode::Binary }, &said)
+    }
+
+    /// Returns the next message; answers the heartbeats in it.
+    pub(super) fn hear(&mut self, arm: &ArmPlan, port: u16, channel: &str) -> Step<Vec<u8>> {
+        let message = self.socket.message()?;
+        let text = matches!(message, Came::Text(_));
+        let heard = data(message)?;
+        let kind = if text { "text" } else { "binary" };
+        self.socket.wire.journal.came(|| format!("{kind} {} bytes {}", heard.len(), shown(&heard)));
+        let mut parts: Vec<&[u8]> = match arm.subscribe.separator {
+            Some(separator) => heard.split(|byte| *byte == separator).collect(),
+            None => vec![&heard],
+        };
+        if arm.subscribe.separator == Some(b'\n') {
+            parts.iter_mut().for_each(|part| *part = part.strip_suffix(b"\r").unwrap_or(part));
+        }
+        let asks = |on: &Message| parts.contains(&&on.rendered(&Values::default())[..]);
+        for answer in arm.subscribe.answer.iter().filter(|answer| asks(&answer.on)) {
+            self.say(arm, port, channel, (text, &answer.send))?;
+        }
+        Ok(heard)
+    }
+
+    /// Follows the steps of the subscription.
+    pub(super) fn follow(&mut self, arm: &ArmPlan, port: u16, channel: &str) -> Outcome {
+        for (n, step) in arm.subscribe.steps.iter().enumerate() {
+            if let Some(send) = &step.send {
+                self.say(arm, port, channel, (true, send))?;
+            }
+            let Some(wait) = &step.wait else { continue };
+            let (started, mut since) = (Instant::now(), Vec::new());
+            loop {
+                holds(started.elapsed() < Duration::from_nanos(wait.within_ns), || {
+                    let came = shown(&since);
+                    format!(
+                        "step {}: {} did not come in time; what came last: {came}",
+                        n + 1,
+                        wait.in_words()
+                    )
+                })?;
+                let message = self.hear(arm, port, channel)?;
+                since.extend_from_slice(&message);
+                let channels = [channel];
+                let values = Values { captures: Some(&self.captures), ..values(arm, port, &channels) };
+                let matched = wait.matched(&message, &values).or_else(|| wait.matched(&since, &values));
+                if let Some(captures) = matched {
+                    let took = captures.iter().map(|(name, value)| format!(", {name} = {value:?}"));
+                    let took: String = took.collect();
+                    let step = format!("· step {}: that is {}{took}", n + 1, wait.in_words());
+                    self.socket.wire.journal.remark(step);
+                    self.captures.extend(captures);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn data(message: Came) -> Step<Vec<u8>> {
+    match message {
+        Came::Text(data) | Came::Binary(data) => Ok(data),
+        Came::Pong(_) => Ok(Vec::new()),
+        Came::Close(code) => Err(failed(format!("it closed the WebSocket with {code:?}"))),
+    }
+}

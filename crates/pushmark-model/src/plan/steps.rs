@@ -1,0 +1,249 @@
+//! The steps by which a client subscribes over a WebSocket: what it sends, what it awaits, and what it takes from
+//! the target's messages.
+
+use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::message::Message;
+use crate::template::{Captures, Values};
+
+/// A step: something is sent, then something is awaited. One of both may be absent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The message to send.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub send: Option<Message>,
+    /// The message to await.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wait: Option<Wait>,
+}
+
+/// A message that is awaited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// What it is like.
+    pub until: Until,
+    /// The longest time until it arrives, ns.
+    pub within_ns: u64,
+    /// What is taken from it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub captures: Vec<Capture>,
+}
+
+/// What an awaited message is like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Until {
+    /// It has everything that is to be captured.
+    Captured,
+    /// It contains this.
+    Contains(Message),
+    /// It begins with this.
+    Prefix(Message),
+    /// It is this.
+    Equals(Message),
+    /// It matches this expression.
+    Regex(Pattern),
+    /// The JSON in it has this member.
+    Json {
+        /// RFC 6901.
+        pointer: String,
+        /// Its text; absent: any.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        is: Option<Message>,
+    },
+}
+
+/// A value that is taken from a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Capture {
+    /// Its name: `{capture.NAME}`.
+    pub name: String,
+    /// Where it is.
+    pub from: From,
+}
+
+/// Where a value is in a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum From {
+    /// RFC 6901, in the JSON in the message.
+    Json(String),
+    /// The first group of this expression.
+    Regex(Pattern),
+}
+
+/// A regular expression, as written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn new(source: &str) -> Result<Pattern, String> {
+        Regex::new(source).map(Pattern).map_err(|error| error.to_string())
+    }
+
+    /// Returns whether it has a group.
+    pub fn has_group(&self) -> bool {
+        self.0.captures_len() > 1
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+    fn try_from(source: String) -> Result<Pattern, String> {
+        Pattern::new(&source)
+    }
+}
+
+impl std::convert::From<Pattern> for String {
+    fn from(pattern: Pattern) -> String {
+        pattern.0.as_str().to_owned()
+    }
+}
+
+impl Wait {
+    /// Returns what the message has to capture, if it is the awaited one. `values` fill in what is awaited.
+    pub fn matched(&self, message: &[u8], values: &Values<'_>) -> Option<Captures> {
+        let text = String::from_utf8_lossy(message);
+        let json = || json_in(message);
+        let filled = |what: &Message| what.rendered(values);
+        let matches = match &self.until {
+            Until::Captured => true,
+            Until::Contains(what) => memchr::memmem::find(message, &filled(what)).is_some(),
+            Until::Prefix(what) => message.starts_with(&filled(what)),
+            Until::Equals(what) => message == filled(what),
+            Until::Regex(pattern) => pattern.0.is_match(&text),
+            Until::Json { pointer, is } => match (json().as_ref().and_then(|v| v.pointer(pointer)), is) {
+                (Some(value), Some(is)) => text_of(value).into_bytes() == filled(is),
+                (member, _) => member.is_some(),
+            },
+        };
+        if !matches {
+            return None;
+        }
+        let mut captures = Captures::default();
+        for capture in &self.captures {
+            let value = match &capture.from {
+                From::Json(pointer) => json()?.pointer(pointer).map(text_of)?,
+                From::Regex(pattern) => pattern.0.captures(&text)?.get(1)?.as_str().to_owned(),
+            };
+            captures.set(&capture.name, value);
+        }
+        Some(captures)
+    }
+
+    /// Returns what is awaited, in words: `a message that contains "40{"`.
+    pub fn in_words(&self) -> String {
+        match &self.until {
+            Until::Captured => {
+                let names: Vec<&str> = self.captures.iter().map(|capture| capture.name.as_str()).collect();
+                format!("a message with {}", names.join(" and "))
+            }
+            Until::Contains(what) => format!("a message that contains {:?}", what.source()),
+            Until::Prefix(what) => format!("a message that begins with {:?}", what.source()),
+            Until::Equals(what) => format!("the message {:?}", what.source()),
+            Until::Regex(pattern) => format!("a message that matches {:?}", pattern.0.as_str()),
+            Until::Json { pointer, is: None } => format!("a message with {pointer}"),
+            Until::Json { pointer, is: Some(is) } => {
+                format!("a message whose {pointer} is {:?}", is.source())
+            }
+        }
+    }
+
+    /// Returns the texts in it that are filled in.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> {
+        match &self.until {
+            Until::Contains(what) | Until::Prefix(what) | Until::Equals(what) => Some(what),
+            Until::Json { is, .. } => is.as_ref(),
+            Until::Captured | Until::Regex(_) => None,
+        }
+        .into_iter()
+    }
+}
+
+/// Returns the first JSON object or list in a message: some protocols put a number in front of it.
+fn json_in(message: &[u8]) -> Option<Value> {
+    let at = message.iter().position(|byte| matches!(byte, b'{' | b'['))?;
+    serde_json::Deserializer::from_slice(&message[at..]).into_iter::<Value>().next()?.ok()
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(until: Until, captures: &[(&str, From)]) -> Wait {
+        let capture = |(name, from): &(&str, From)| Capture { name: (*name).to_owned(), from: from.clone() };
+        Wait { until, within_ns: 1, captures: captures.iter().map(capture).collect() }
+    }
+
+    fn template(text: &str) -> Message {
+        Message::parse(text).unwrap()
+    }
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::new(text).unwrap()
+    }
+
+    #[test]
+    fn a_message_is_told_from_others() {
+        let values = Values { channels: &["room"], ..Values::default() };
+        let json =
+            |pointer: &str, is: Option<&str>| Until::Json { pointer: pointer.into(), is: is.map(template) };
+        for (until, yes, no) in [
+            (Until::Contains(template("ok {channel}")), "not ok room", "ok"),
+            (Until::Prefix(template("40{")), "40{\"sid\":1}", " 40{"),
+            (Until::Equals(template("CONNECTED\n")), "CONNECTED\n", "CONNECTED"),
+            (Until::Prefix(template("hex: 20 02")), "\u{20}\u{2}\0\0", "\u{20}\0"),
+            (Until::Regex(pattern("^4[0-3]")), "42[]", "44"),
+            (json("/type", Some("ack")), "{\"type\":\"ack\"}", "{\"type\":\"nack\"}"),
+            (json("/n", Some("3")), "{\"n\":3}", "{\"n\":\"33\"}"),
+            (json("/a/0", None), "43{\"a\":[7]} and more", "{\"a\":[7]"),
+        ] {
+            let wait = wait(until, &[]);
+            let found = |text: &str| wait.matched(text.as_bytes(), &values).is_some();
+            assert_eq!((found(yes), found(no)), (true, false), "{}", wait.in_words());
+        }
+    }
+
+    #[test]
+    fn values_are_taken_from_json_and_by_expression() {
+        let wait = wait(
+            Until::Captured,
+            &[("sid", From::Json("/sid".into())), ("ms", From::Regex(pattern(r#""pingInterval":(\d+)"#)))],
+        );
+        let captures = wait.matched(br#"0{"sid":"x-1","pingInterval":25000}"#, &Values::default()).unwrap();
+        assert_eq!(
+            (captures.get("sid"), captures.get("ms"), captures.get("no")),
+            (Some("x-1"), Some("25000"), None)
+        );
+        assert!(wait.matched(br#"0{"sid":"x-1"}"#, &Values::default()).is_none(), "not all of them");
+        assert_eq!(wait.in_words(), "a message with sid and ms");
+    }
+
+    #[test]
+    fn a_plan_keeps_its_steps() {
+        let step = Step {
+            send: Some(template("40")),
+            wait: Some(wait(Until::Regex(pattern("^40")), &[("sid", From::Json("/sid".into()))])),
+        };
+        let text = serde_json::to_string(&step).unwrap();
+        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), step, "{text}");
+        assert!(serde_json::from_str::<Step>(&text.replace("^40", "(")).is_err());
+    }
+}

@@ -1,0 +1,305 @@
+//! Protocols of other people, described in a scenario: on their own servers, which throw out who does not speak
+//! them, nothing is lost, and their own client beside ours hears the same.
+
+use conformance::process::Process;
+use conformance::tools;
+use serde_json::Value;
+
+use crate::tool::{POLLERS, Tool, arms, came, number, whole};
+
+/// Three seconds: servers that ping each second ping several times.
+const LOAD: &str = "[load]\nconnections = 8\nramp = { rate = 400 }\nsettle = \"300ms\"\nwarmup = \"0s\"\n\
+     duration = \"3s\"\ndrain = \"1s\"\n[publisher]\nrate = \"40/s\"\nconnections = 1\n";
+
+/// Starts a server of npm. Returns it with its port.
+fn started(script: &str, arguments: &[&str]) -> (Process, u64) {
+    let mut server = Process::start(tools::node(script).args(arguments));
+    let line: Value = serde_json::from_str(&server.line()).expect("JSON");
+    let port = line["port"].as_u64().expect("a port");
+    (server, port)
+}
+
+/// Runs a crowd over one transport by each poller, and returns its arms. All is accounted for, and no connection
+/// was lost.
+fn heard(transport: &str, target: &str) -> Vec<Value> {
+    let measured = POLLERS.map(|poller| {
+        let tool = Tool::new();
+        let run =
+            tool.measure(&format!("transports = [\"{transport}\"]\n{target}{LOAD}"), &["--poller", poller]);
+        let arm = arms(&run)[0].clone();
+        whole(&arm);
+        assert_eq!(number(&arm, "/connections/lost"), 0.0, "{:#}", arm["connections"]);
+        assert_eq!(arm["outcome"], "held", "{arm:#}");
+        arm
+    });
+    measured.to_vec()
+}
+
+/// Runs `pushmark check` on a target. It passes.
+fn checked(target: &str, transport: &str) {
+    let tool = Tool::new();
+    tool.write("a.toml", &format!("transports = [\"{transport}\"]\n{target}"));
+    tool.run(&["check", "a.toml"]).expect(0);
+}
+
+#[test]
+fn socket_io_rooms_are_joined_by_an_event() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("socket-io-server.mjs", &[]);
+    let target = format!(
+        r#"[target.subscribe.websocket]
+url = "ws://127.0.0.1:{port}/socket.io/?EIO=4&transport=websocket"
+steps = [
+  {{ wait = {{ prefix = "0{{" }}, capture = {{ sid = "/sid" }} }},
+  {{ send = "40", wait = '40{{"sid"' }},
+  {{ send = '420["join","{{channel}}"]', wait = {{ equals = '430["joined {{channel}}"]' }} }},
+]
+answer = [{{ on = "2", send = "3" }}]
+[target.publish]
+url = "http://127.0.0.1:{port}/publish?room={{channel}}"
+"#
+    );
+    let mut theirs = Process::start(tools::node("socket-io-hear.mjs").args([&port.to_string(), "c0"]));
+    assert_eq!(theirs.line(), r#"{"said":"joined c0"}"#);
+    let published: f64 = heard("websocket", &target).iter().map(|arm| came(arm) / 8.0).sum();
+    hears_as_many(&mut theirs, published);
+    checked(&target, "websocket");
+}
+
+#[test]
+fn a_graphql_subscription_names_its_channel() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("graphql-server.mjs", &[]);
+    let target = format!(
+        r#"[target.subscribe.websocket]
+url = "ws://127.0.0.1:{port}/graphql"
+subprotocol = "graphql-transport-ws"
+steps = [
+  {{ send = '{{"type":"connection_init"}}', wait = {{ json = "/type", is = "connection_ack" }} }},
+  '{{"id":"{{client}}","type":"subscribe","payload":{{"query":"subscription {{ messages(channel: \"{{channel}}\") }}"}}}}',
+]
+answer = [{{ on = '{{"type":"ping"}}', send = '{{"type":"pong"}}' }}]
+[target.publish]
+url = "http://127.0.0.1:{port}/publish?channel={{channel}}"
+[subscriptions]
+channels = 4
+"#
+    );
+    heard("websocket", &target);
+}
+
+#[test]
+fn streams_that_a_post_opens_may_end_and_are_asked_for_again() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("sockjs-server.mjs", &[]);
+    let target = |ends: bool| {
+        format!(
+            r#"[target.subscribe]
+stream = {{ url = "http://127.0.0.1:{port}/all/000/{{client}}-{ends}/xhr_streaming", method = "POST", ends = {ends} }}
+[target.publish]
+url = "http://127.0.0.1:{port}/publish"
+[load.reconnect]
+backoff = "full-jitter"
+base = "1ms"
+max = "5ms"
+"#
+        )
+    };
+    for arm in heard_with(&target(true)) {
+        let (ended, again) = (number(&arm, "/connections/ended"), number(&arm, "/connections/reconnected"));
+        assert!(ended >= 8.0 && again >= 8.0, "{:#}", arm["connections"]);
+        assert_eq!(number(&arm, "/connections/lost"), 0.0);
+        assert_eq!(arm["outcome"], "held");
+    }
+    for arm in heard_with(&target(false)) {
+        assert!(number(&arm, "/connections/lost") >= 8.0, "{:#}", arm["connections"]);
+        assert_eq!((number(&arm, "/connections/ended"), arm["outcome"].as_str()), (0.0, Some("degraded")));
+    }
+}
+
+/// Runs a crowd over a stream whose keys stand behind those of the load.
+fn heard_with(target: &str) -> Vec<Value> {
+    let measured = POLLERS.map(|poller| {
+        let tool = Tool::new();
+        let text = format!("transports = [\"stream\"]\n{LOAD}{target}");
+        let run = tool.measure(&text, &["--poller", poller]);
+        whole(&arms(&run)[0]);
+        arms(&run)[0].clone()
+    });
+    measured.to_vec()
+}
+
+#[test]
+fn heartbeats_are_answered_in_part_of_a_message_and_in_binary() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    for (kind, on, send) in [("shared", "{}", "{}"), ("binary", "PING", "PONG\\r\\n")] {
+        let (_server, port) = started("heartbeats-server.mjs", &[kind]);
+        let target = |separator: &str| {
+            format!(
+                "[target.subscribe.websocket]\nurl = \"ws://127.0.0.1:{port}/\"\n{separator}\
+                 answer = [{{ on = \"{on}\", send = \"{send}\" }}]\n\
+                 [target.publish]\nurl = \"http://127.0.0.1:{port}/publish\"\n"
+            )
+        };
+        heard("websocket", &target("separator = \"\\n\"\n"));
+        if kind == "shared" {
+            // Without the separator no message is a heartbeat, and the server throws the crowd out: told as such.
+            let tool = Tool::new();
+            tool.write("a.toml", &format!("{}{LOAD}", target("")));
+            let ended = tool.run(&["run", "a.toml", "-o", "out"]);
+            assert_ne!(ended.code, 0);
+            assert!(ended.out.contains("3012 no pong"), "{}", ended.out);
+        }
+    }
+}
+
+#[test]
+fn a_step_that_is_not_answered_is_told_with_what_came() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("socket-io-server.mjs", &[]);
+    let tool = Tool::new();
+    tool.write(
+        "a.toml",
+        &format!(
+            "[target.subscribe.websocket]\nurl = \"ws://127.0.0.1:{port}/socket.io/?EIO=4&transport=websocket\"\n\
+             steps = [{{ send = \"40\", wait = {{ prefix = \"41\", timeout = \"300ms\" }} }}]\n\
+             [target.publish]\nurl = \"http://127.0.0.1:{port}/publish?room={{channel}}\"\n{LOAD}"
+        ),
+    );
+    let ended = tool.run(&["run", "a.toml", "-o", "out"]).expect(3);
+    ended.says(&[
+        "8 of 8: timeout_step",
+        "step 1: a message that begins with \"41\" did not come in time; received 0{\\\"sid\\\"",
+    ]);
+}
+
+/// Reads what the ecosystem's own client heard, until it has as many messages as were published.
+fn hears_as_many(theirs: &mut Process, published: f64) {
+    let mut messages = 0.0;
+    while messages < published {
+        let line: Value = serde_json::from_str(&theirs.line()).expect("JSON");
+        assert!(line["message"].is_string(), "{line}");
+        messages += 1.0;
+    }
+}
+
+#[test]
+fn mqtt_is_spoken_in_binary() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("mqtt-server.mjs", &[]);
+    let mut theirs = Process::start(tools::node("mqtt-hear.mjs").args([&port.to_string(), "c0"]));
+    assert_eq!(theirs.line(), r#"{"said":"subscribed to c0"}"#);
+    let url = format!("ws://127.0.0.1:{port}");
+    let mut published = 0.0;
+    for poller in POLLERS {
+        let tool = Tool::new();
+        let flags = ["-t", "websocket", "-c", "8", "-r", "40/s", "-d", "2s", "--set", "load.warmup=0s"];
+        let more = [
+            "--set",
+            "load.settle=300ms",
+            "--set",
+            "publisher.connections=1",
+            "--poller",
+            poller,
+            "-o",
+            "out",
+        ];
+        let arguments = [&["run", &url, "--preset", "mqtt"][..], &flags, &more].concat();
+        tool.run(&arguments).counted();
+        let run = tool.run_json("out");
+        whole(&arms(&run)[0]);
+        assert_eq!(arms(&run)[0]["outcome"], "held");
+        published += came(&arms(&run)[0]) / 8.0;
+    }
+    hears_as_many(&mut theirs, published);
+}
+
+#[test]
+fn one_line_becomes_a_scenario_that_says_the_same() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("socket-io-server.mjs", &[]);
+    let url = format!("ws://127.0.0.1:{port}/socket.io/?EIO=4&transport=websocket");
+    let publish = format!("http://127.0.0.1:{port}/publish?room={{channel}}");
+    let tool = Tool::new();
+    let line = [
+        "run",
+        &url,
+        "--wait",
+        "0{",
+        "--send",
+        "40",
+        "--wait",
+        "40{",
+        "--send",
+        r#"420["join","{channel}"]"#,
+        "--wait",
+        "430",
+        "--answer",
+        "2=3",
+        "--publish",
+        &publish,
+        "-H",
+        "X-Who: {client}",
+        "-c",
+        "8",
+        "-r",
+        "20/s",
+        "-d",
+        "1s",
+        "--set",
+        "load.warmup=0s",
+        "--save",
+        "mine.toml",
+    ];
+    tool.run(&[&line[..], &["-o", "a"]].concat()).counted();
+    tool.run(&["run", "mine.toml", "-o", "b"]).counted();
+    for folder in ["a", "b"] {
+        whole(&arms(&tool.run_json(folder))[0]);
+    }
+    let again = tool.run(&[&line[..], &["-o", "c"]].concat()).expect(2);
+    again.says(&["mine.toml: this path already exists"]);
+    let wrong = tool.run(&["run", "mine.toml", "--send", "40", "-o", "d"]).expect(2);
+    wrong.says(&["--send describes a target by its URL"]);
+    let unknown = tool.run(&["run", &url, "--preset", "socketio", "-o", "d"]).expect(2);
+    unknown.says(&["no preset is called \"socketio\" (did you mean socket.io?)"]);
+}
+
+#[test]
+fn a_conversation_is_printed_as_it_happens() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("socket-io-server.mjs", &[]);
+    let url = format!("ws://127.0.0.1:{port}");
+    let publish = format!("http://127.0.0.1:{port}/publish?room={{channel}}");
+    let tool = Tool::new();
+    let ended =
+        tool.run(&["try", &url, "--preset", "socket.io", "--publish", &publish, "--for", "1500ms"]).expect(0);
+    for part in [
+        "→ GET /socket.io/?EIO=4&transport=websocket",
+        "← text",
+        "0{",
+        "· step 1: that is a message that begins with \"0{\"",
+        "· step 3: that is a message that begins with \"430\"",
+        "· subscribed",
+        "· that is message 1,",
+    ] {
+        assert!(ended.out.contains(part), "{part:?} is missing:\n{}", ended.out);
+    }
+    let ended = tool.run(&["try", &url, "--preset", "signalr"]).expect(3);
+    assert!(ended.err.contains("websocket: "), "{}", ended.err);
+}
