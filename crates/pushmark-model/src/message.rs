@@ -266,7 +266,7 @@ const DEPTH_MAX: usize = 16;
 fn parts(text: &str, depth: usize) -> Result<(Vec<Part>, &str), MessageError> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();
-    while !rest.is_empty() && !(depth > 0 && rest.starts_with(']')) {
+    while !rest.is_empty() && (depth == 0 || !rest.starts_with(']')) {
         let (part, after) = part(rest, depth)?;
         parts.push(part);
         rest = after.trim_start();

@@ -253,7 +253,7 @@ fn one_line_becomes_a_scenario_that_says_the_same() {
         "--publish",
         &publish,
         "-H",
-        "X-Who: {client}",
+        "X-Who: me",
         "-c",
         "8",
         "-r",
