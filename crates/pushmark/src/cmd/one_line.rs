@@ -49,6 +49,27 @@ pub struct OneLineArgs {
     pub save: Option<PathBuf>,
 }
 
+/// Returns a value of a result as it is written in a scenario; `None` for an absent one.
+fn in_toml(value: serde_json::Value) -> Option<Value> {
+    use serde_json::Value as Json;
+    Some(match value {
+        Json::Null => return None,
+        Json::Bool(is) => Value::Boolean(is),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => Value::Integer(whole),
+            None => Value::Float(number.as_f64()?),
+        },
+        Json::String(text) => Value::String(text),
+        Json::Array(items) => Value::Array(items.into_iter().filter_map(in_toml).collect()),
+        Json::Object(fields) => {
+            let fields = fields.into_iter().filter_map(|(name, field)| Some((name, in_toml(field)?)));
+            // Plain values first: behind a table they would be part of it.
+            let (tables, plain): (Vec<_>, Vec<_>) = fields.partition(|(_, field)| field.is_table());
+            Value::Table(plain.into_iter().chain(tables).collect())
+        }
+    })
+}
+
 /// A step, with its place on the command line among all steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step(usize, String);
@@ -111,7 +132,12 @@ impl OneLineArgs {
     /// Fails if the file is there already, or cannot be written.
     pub(super) fn save(&self, loaded: &Loaded) -> anyhow::Result<()> {
         let Some(path) = &self.save else { return Ok(()) };
-        let text = toml::to_string_pretty(&loaded.scenario)?;
+        let scenario = serde_json::to_value(&loaded.scenario)?;
+        // A table by itself is a document; as a value it would be one line.
+        let text = match in_toml(scenario) {
+            Some(Value::Table(scenario)) => scenario.to_string(),
+            _ => String::new(),
+        };
         let refused = |why: String| Ending::error(Exit::Usage, format!("--save {}: {why}", path.display()));
         if path.symlink_metadata().is_ok() {
             return Err(refused("this path already exists; name a new file".into()));
