@@ -4,7 +4,6 @@
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use pushmark_model::plan::ArmPlan;
 use pushmark_model::transport::Transport;
 
 use super::Subject;
@@ -52,10 +51,12 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
     let journal = t.journal.clone();
     let mut listener = Listener::any(t, transport, asked.channel)?;
     journal.note("· subscribed".into());
-    if says_how_to_publish(listener.arm()) {
+    // It stays: a feed that ends at once may take its message with it.
+    let mut publisher = None;
+    if listener.arm().publish.is_some() {
         let message = stamped(t.chance.nonce(), 0, 1, 64);
         journal.note("· publishes one message".into());
-        Publisher::open(t, transport)?.publish(asked.channel, &message)?;
+        publisher.insert(Publisher::open(t, transport)?).publish(asked.channel, &message)?;
     }
     let until = Instant::now() + asked.listens;
     let polls = listener.arm().transport == Transport::Poll;
@@ -78,8 +79,4 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
         }
     }
     Ok(())
-}
-
-fn says_how_to_publish(arm: &ArmPlan) -> bool {
-    arm.publish.is_some()
 }

@@ -159,7 +159,10 @@ impl Listener {
             }
             _ => Conversation::Poll { wire, asked: false },
         };
-        std::thread::sleep(SETTLE);
+        // A last step that waits shows that the subscription stands.
+        if arm.subscribe.steps.last().is_none_or(|step| step.wait.is_none()) {
+            std::thread::sleep(SETTLE);
+        }
         let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
         let resumes = !cursor.is_empty();
         let mut listener = Listener { arm, port, channel, cursor, conversation, heard: Vec::new() };

@@ -1,12 +1,15 @@
 //! Reaches a target by the templates of a scenario, and publishes.
 
-use pushmark_model::plan::ArmPlan;
+use pushmark_model::message::Message;
+use pushmark_model::plan::{ArmPlan, Over, Publish};
 use pushmark_model::template::{Template, Values};
+use pushmark_proto::websocket::Opcode;
 
 use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, failed, holds};
-use super::talk::values;
+use super::talk::{data, values};
 use super::trial::Trial;
+use super::websocket::Socket;
 use super::wire::Wire;
 
 pub(super) fn connect(t: &mut Trial<'_>, endpoint: anyhow::Result<Endpoint>) -> Step<Wire> {
@@ -33,31 +36,69 @@ pub(super) fn foreign<'t>(t: &Trial<'t>, transport: &str) -> Step<(&'t ArmPlan, 
     Ok((arm, port))
 }
 
-/// Publishes on a connection that stays open.
+/// Publishes on a connection that stays open: by requests, or by messages over a WebSocket.
 pub(super) struct Publisher {
-    wire: Wire,
+    way: Way,
     arm: ArmPlan,
     port: u16,
+}
+
+enum Way {
+    Post(Box<Wire>),
+    Feed(Box<Socket>),
 }
 
 impl Publisher {
     pub(super) fn open(t: &mut Trial<'_>, transport: &str) -> Step<Publisher> {
         let (arm, port) = foreign(t, transport)?;
-        let endpoint = Endpoint::to_publish(arm, port).transpose();
+        let arm = arm.clone();
+        let endpoint = Endpoint::to_publish(&arm, port).transpose();
         let wire = connect(t, endpoint.ok_or_else(|| failed("nothing says how to publish"))?)?;
-        Ok(Publisher { wire, arm: arm.clone(), port })
+        let way = match arm.publish.as_ref().map(|publish| (publish, &publish.over)) {
+            Some((publish, Over::WebSocket { subprotocol, after_open, ready, .. })) => {
+                let values = values(&arm, port, &[]);
+                let mut lines = header_lines(publish, &values);
+                if !subprotocol.is_empty() {
+                    lines.push(format!("Sec-WebSocket-Protocol: {subprotocol}"));
+                }
+                let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+                let (mut socket, _) = Socket::open(wire, &publish.path.render_text(&values), &lines)?;
+                for message in after_open {
+                    send(&mut socket, message, &values)?;
+                }
+                let mut said = String::new();
+                while ready.as_ref().is_some_and(|ready| !said.contains(ready.as_str())) {
+                    said.push_str(&String::from_utf8_lossy(&data(socket.message()?)?));
+                }
+                Way::Feed(Box::new(socket))
+            }
+            _ => Way::Post(Box::new(wire)),
+        };
+        Ok(Publisher { way, arm, port })
     }
 
     pub(super) fn publish(&mut self, channel: &str, message: &[u8]) -> Outcome {
         let Some(publish) = &self.arm.publish else { return Ok(()) };
         let channels = [channel];
         let values = Values { message, ..values(&self.arm, self.port, &channels) };
-        let line = |(name, value): &(String, Template)| format!("{name}: {}", value.render_text(&values));
-        let lines: Vec<String> = publish.headers.iter().map(line).collect();
+        let wire = match &mut self.way {
+            Way::Feed(socket) => return send(socket, &publish.body, &values),
+            Way::Post(wire) => wire,
+        };
+        let lines = header_lines(publish, &values);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let mut body = Vec::new();
-        publish.body.render(&values, &mut body);
-        let answer = self.wire.ask(&publish.method, &publish.path.render_text(&values), &lines, &body)?;
+        let body = publish.body.rendered(&values);
+        let answer = wire.ask(&publish.method, &publish.path.render_text(&values), &lines, &body)?;
         holds((200..300).contains(&answer.status), || format!("a publication is answered {}", answer.words()))
     }
+}
+
+fn header_lines(publish: &Publish, values: &Values<'_>) -> Vec<String> {
+    let line = |(name, value): &(String, Template)| format!("{name}: {}", value.render_text(values));
+    publish.headers.iter().map(line).collect()
+}
+
+fn send(socket: &mut Socket, message: &Message, values: &Values<'_>) -> Outcome {
+    let opcode = if message.is_text() { Opcode::Text } else { Opcode::Binary };
+    socket.send(opcode, &message.rendered(values))
 }

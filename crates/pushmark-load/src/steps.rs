@@ -3,7 +3,7 @@
 use pushmark_model::template::Captures;
 
 /// Most bytes of a message that are kept to be compared.
-pub(crate) const MESSAGE_MAX: usize = 64 << 10;
+pub(crate) const MESSAGE_MAX: usize = 1 << 20;
 
 /// The state of a client that follows steps.
 #[derive(Debug, Default)]

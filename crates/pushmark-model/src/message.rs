@@ -293,11 +293,20 @@ fn part(text: &str, depth: usize) -> Result<(Part, &str), MessageError> {
             return Err(refused(text));
         }
         let (inside, after) = parts(inside, depth + 1)?;
-        let after = after.strip_prefix(']').ok_or_else(|| refused(text))?;
+        let after = after.strip_prefix(']').ok_or_else(|| MessageError::Binary {
+            found: text.split_whitespace().next().unwrap_or_default().to_owned(),
+            accepted: "a group: its `]` is missing",
+        })?;
         return Ok((Part::Group(width, inside), after));
     }
     let digits = text.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(text.len());
-    if digits == 0 || digits % 2 == 1 {
+    if digits % 2 == 1 {
+        return Err(MessageError::Binary {
+            found: text[..digits].to_owned(),
+            accepted: "pairs of hexadecimal digits",
+        });
+    }
+    if digits == 0 {
         return Err(refused(text));
     }
     let byte = |two: &[u8]| u8::from_str_radix(std::str::from_utf8(two).unwrap_or_default(), 16).unwrap_or(0);
@@ -375,7 +384,7 @@ mod tests {
     fn what_is_no_message_is_told() {
         for (source, found) in [
             ("hex: 0", "0"),
-            ("hex: 00 0g", "0g"),
+            ("hex: 00 0g", "0"),
             ("hex: 'a", "'a"),
             ("hex: u8[ 00", "u8["),
             ("hex: u9[ 00 ]", "u9["),

@@ -146,11 +146,13 @@ impl Wait {
 
     /// Returns what is awaited, in words: `a message that contains "40{"`.
     pub fn in_words(&self) -> String {
-        match &self.until {
-            Until::Captured => {
-                let names: Vec<&str> = self.captures.iter().map(|capture| capture.name.as_str()).collect();
-                format!("a message with {}", names.join(" and "))
-            }
+        let names: Vec<&str> = self.captures.iter().map(|capture| capture.name.as_str()).collect();
+        let taken = match (&self.until, &names[..]) {
+            (Until::Captured, _) | (_, []) => String::new(),
+            (_, names) => format!(" from which {} can be taken", names.join(" and ")),
+        };
+        let what = match &self.until {
+            Until::Captured => format!("a message with {}", names.join(" and ")),
             Until::Contains(what) => format!("a message that contains {:?}", what.source()),
             Until::Prefix(what) => format!("a message that begins with {:?}", what.source()),
             Until::Equals(what) => format!("the message {:?}", what.source()),
@@ -159,7 +161,8 @@ impl Wait {
             Until::Json { pointer, is: Some(is) } => {
                 format!("a message whose {pointer} is {:?}", is.source())
             }
-        }
+        };
+        what + &taken
     }
 
     /// Returns the texts in it that are filled in.

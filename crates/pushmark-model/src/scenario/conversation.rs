@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(compiler.errors, []);
         let waits: Vec<Option<String>> = steps.iter().map(|s| s.wait.as_ref().map(Wait::in_words)).collect();
         assert_eq!(waits[0], None);
-        assert_eq!(waits[1].as_deref(), Some("a message that contains \"40{\""));
+        assert_eq!(waits[1].as_deref(), Some("a message that contains \"40{\" from which sid can be taken"));
         assert_eq!(waits[2].as_deref(), Some("the message \"ok {channel}\""));
         let within: Vec<u64> = steps.iter().filter_map(|s| Some(s.wait.as_ref()?.within_ns)).collect();
         assert_eq!(within, [5_000_000_000, 1_000_000_000]);

@@ -207,6 +207,18 @@ impl Compiler<'_> {
             None => answer.on.clone(),
         });
         let ons: Vec<String> = ons.collect();
+        for (i, on) in ons.iter().enumerate() {
+            if on.is_empty() || separator.is_some_and(|separator| on.contains(char::from(separator))) {
+                self.errors.push(
+                    ScenarioError::at(
+                        format!("{key}.answer[{i}].on"),
+                        "no message, and no part of one, is this",
+                    )
+                    .found(format!("{:?}", answers[i].on))
+                    .accepted("a text that is not empty and does not contain the separator"),
+                );
+            }
+        }
         self.messages(ons.iter(), |i| format!("{key}.answer[{i}].on"))
     }
 
@@ -467,6 +479,12 @@ mod tests {
             (Transport::Sse, "steps = [\"x\"]", "steps"),
             (Transport::Sse, "method = \"a b\"", "method"),
             (Transport::WebSocket, "separator = \"ab\"", "separator"),
+            (Transport::WebSocket, "answer = [{ on = \"\", send = \"x\" }]", "answer[0].on"),
+            (
+                Transport::WebSocket,
+                "separator = \"\\n\"\nanswer = [{ on = \"a\\nb\", send = \"x\" }]",
+                "answer[0].on",
+            ),
         ] {
             let errors = compiled(transport, keys).unwrap_err();
             let at = format!("target.subscribe.{transport}.{key}: ");

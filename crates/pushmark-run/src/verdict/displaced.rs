@@ -23,7 +23,7 @@ pub fn displaced(delivery: &Delivery, times: &Times, ours: bool, apart: bool) ->
         let stamped = by_stamps(delivery, p).is_some() && !apart;
         let read = if stamped { &times.read_lag_stamped } else { &times.read_lag };
         let sent = if ours { above(&times.publish_lag, allowed_us) } else { 0.0 };
-        let late = above(read, allowed_us) + sent - rank_slack(p.share());
+        let late = (above(read, allowed_us) + sent).min(1.0) - rank_slack(p.share());
         let without_us = times.latency.quantile((p.share() - late).max(0.0))?;
         let moved = late > 0.0 && shown_us - without_us > allowed_us;
         moved.then_some(Displaced { p, shown_us, without_us, late })

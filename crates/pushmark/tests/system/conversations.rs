@@ -300,6 +300,18 @@ fn a_conversation_is_printed_as_it_happens() {
     ] {
         assert!(ended.out.contains(part), "{part:?} is missing:\n{}", ended.out);
     }
+    let begun = std::time::Instant::now();
+    let never = tool.run(&["try", &url, "--preset", "socket.io", "--wait", "never"]).expect(3);
+    assert!(
+        never.err.contains("step 1: a message that contains \"never\" did not come in time"),
+        "{}",
+        never.err
+    );
+    assert!(begun.elapsed().as_secs() < 30);
+    let (_broker, port) = started("mqtt-server.mjs", &[]);
+    let fed =
+        tool.run(&["try", &format!("ws://127.0.0.1:{port}"), "--preset", "mqtt", "--for", "1s"]).expect(0);
+    assert!(fed.out.contains("· that is message 1,"), "{}", fed.out);
     let ended = tool.run(&["try", &url, "--preset", "signalr"]).expect(3);
     assert!(ended.err.contains("websocket: "), "{}", ended.err);
 }
