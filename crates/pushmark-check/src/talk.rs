@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use pushmark_model::message::Message;
-use pushmark_model::plan::ArmPlan;
+use pushmark_model::plan::{ArmPlan, Since};
 use pushmark_model::template::{Captures, Values};
 use pushmark_proto::websocket::Opcode;
 
 use super::outcome::{Outcome, Step, brief, failed, holds, shown};
-
 use super::websocket::{Message as Came, Socket};
 
 /// How long the client listens at a time, before it looks whether its time is over.
@@ -71,22 +70,20 @@ impl Talk {
                 self.say(arm, port, channel, (true, send))?;
             }
             let Some(wait) = &step.wait else { continue };
-            let (started, mut since) = (Instant::now(), Vec::new());
+            let (started, mut since) = (Instant::now(), Since::default());
             loop {
                 let left = Duration::from_nanos(wait.within_ns).saturating_sub(started.elapsed());
                 holds(!left.is_zero(), || {
-                    let came = shown(&since);
+                    let came = shown(since.bytes());
                     format!("step {}: {} did not come in time; received {came}", n + 1, wait.in_words())
                 })?;
                 if self.socket.wire.is_quiet(left.min(LOOK)).is_ok() {
                     continue;
                 }
                 let message = self.hear(arm, port, channel)?;
-                since.extend_from_slice(&message);
                 let channels = [channel];
                 let values = Values { captures: Some(&self.captures), ..values(arm, port, &channels) };
-                let matched = wait.matched(&message, &values).or_else(|| wait.matched(&since, &values));
-                if let Some(captures) = matched {
+                if let Some(captures) = since.matched(wait, &message, &values) {
                     let took = captures.iter().map(|(name, value)| brief(&format!(", {name} = {value:?}")));
                     let took: String = took.collect();
                     let step = format!("· step {}: that is {}{took}", n + 1, wait.in_words());

@@ -1,9 +1,10 @@
 //! How far a client is with the steps of its subscription.
 
+use pushmark_model::plan::Since;
 use pushmark_model::template::Captures;
 
 /// Most bytes of a message that are kept to be compared.
-pub(crate) const MESSAGE_MAX: usize = 1 << 20;
+pub(crate) const MESSAGE_MAX: usize = 256 << 10;
 
 /// The state of a client that follows steps.
 #[derive(Debug, Default)]
@@ -14,8 +15,8 @@ pub(crate) struct Steps {
     pub(crate) waits: bool,
     /// The current message so far.
     pub(crate) message: Vec<u8>,
-    /// What came before it since the step waits.
-    pub(crate) since: Vec<u8>,
+    /// What came since the step waits.
+    pub(crate) since: Since,
     /// What its steps took.
     pub(crate) captures: Captures,
 }

@@ -34,7 +34,7 @@ pub use hybrid::{Half, Hybrid, Sides};
 pub use phases::Phases;
 pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
-pub use steps::{Capture, From, Pattern, Step, Until, Wait};
+pub use steps::{Capture, From, Pattern, Since, Step, Until, Wait};
 pub use subscribe::{Answer, Bayeux, Cursor, Every, Subscribe};
 pub use tls::Tls;
 

@@ -31,6 +31,7 @@ mod stamp;
 mod steps;
 mod subscriptions;
 mod target;
+mod templates;
 mod text_or_table;
 mod tls;
 mod url;

@@ -176,6 +176,30 @@ impl Wait {
     }
 }
 
+/// The beginning of what came since a step waits. Some protocols cut their packets into several messages (MQTT 3.1.1
+/// 6.0), so it is compared as well as each message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Since(Vec<u8>);
+
+/// Most bytes that are compared as a whole: packets that subscribe are short, and a target may send without end.
+const SINCE_MAX: usize = 4 << 10;
+
+impl Since {
+    /// Returns what a message, or all that came with it, has to capture, if it is the awaited one.
+    pub fn matched(&mut self, wait: &Wait, message: &[u8], values: &Values<'_>) -> Option<Captures> {
+        let is_first = self.0.is_empty();
+        let room = SINCE_MAX - self.0.len();
+        self.0.extend_from_slice(&message[..message.len().min(room)]);
+        let several = !is_first && room > 0;
+        wait.matched(message, values).or_else(|| several.then(|| wait.matched(&self.0, values))?)
+    }
+
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// Returns the first JSON object or list in a message: some protocols put a number in front of it.
 fn json_in(message: &[u8]) -> Option<Value> {
     let at = message.iter().position(|byte| matches!(byte, b'{' | b'['))?;
@@ -237,6 +261,21 @@ mod tests {
         );
         assert!(wait.matched(br#"0{"sid":"x-1"}"#, &Values::default()).is_none(), "not all of them");
         assert_eq!(wait.in_words(), "a message with sid and ms");
+    }
+
+    #[test]
+    fn a_packet_in_several_messages_is_matched_and_a_flood_is_not_kept() {
+        let ack = wait(Until::Prefix(template("hex: 20 02 00 00")), &[]);
+        let mut since = Since::default();
+        let mut matched = |message: &[u8]| since.matched(&ack, message, &Values::default()).is_some();
+        assert_eq!([&b"\x20"[..], b"\x02", b"\0", b"\0"].map(&mut matched), [false, false, false, true]);
+        let never = wait(Until::Contains(template("never")), &[]);
+        let mut since = Since::default();
+        for _ in 0..10_000 {
+            assert!(since.matched(&never, b"noise", &Values::default()).is_none());
+        }
+        assert_eq!(since.bytes().len(), SINCE_MAX);
+        assert!(since.matched(&never, b"it never came", &Values::default()).is_some(), "a message by itself");
     }
 
     #[test]

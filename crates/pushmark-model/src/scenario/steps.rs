@@ -15,7 +15,7 @@ pub struct StepSpec {
     /// Message to send (a template; binary: `hex: …` or `base64: …`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<String>,
-    /// Message to await: a text that it contains, or a table. What came since the step waits may be in several messages.
+    /// Message to await: a text that it contains, or a table. Of a message 256 KiB are compared; a packet may come in several messages.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<WaitSpec>>")]
     pub wait: Option<WaitSpec>,

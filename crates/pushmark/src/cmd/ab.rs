@@ -66,6 +66,12 @@ pub struct AbArgs {
 /// Fails if the measurement ends before both sides were measured. The error has the exit code.
 pub fn run(args: &AbArgs) -> anyhow::Result<Exit> {
     let _ = pushmark_net::limits::raise_open_files();
+    if args.asking.one_line.save.is_some() {
+        return Err(Ending::error(
+            Exit::Usage,
+            "--save writes one scenario, and ab has two; use it with run or try",
+        ));
+    }
     let judging = args.judging.read()?;
     let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let b = args.b.as_deref().unwrap_or(&args.a);

@@ -101,7 +101,7 @@ impl OneLineArgs {
     /// Returns the scenario that a URL and these flags describe; `None` if no flag describes more than the URL.
     ///
     /// # Errors
-    /// Fails if a flag needs a URL and there is none, or does not fit its transport.
+    /// Fails if a flag describes a target and no URL is given, or if a flag cannot be read.
     pub(super) fn scenario(
         &self,
         target: Option<&str>,

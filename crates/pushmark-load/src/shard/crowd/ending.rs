@@ -27,7 +27,7 @@ impl Shard {
             Phase::Asked => ("timeout_handshake", "no answer in time"),
             Phase::Open if self.awaits(index) => {
                 let awaited = self.awaited(index).unwrap_or_default();
-                let since = self.crowd[index].steps.as_ref().map_or(&[][..], |steps| &steps.since);
+                let since = self.crowd[index].steps.as_ref().map_or(&[][..], |steps| steps.since.bytes());
                 let came = match since {
                     [] => "no message".to_owned(),
                     since => trouble::shown(since),

@@ -1,6 +1,6 @@
 //! The steps by which a client subscribes over a WebSocket: it sends, awaits, and takes values from what comes.
 
-use pushmark_model::plan::Wait;
+use pushmark_model::plan::{Since, Wait};
 use pushmark_model::record::SubscribedBy;
 
 use crate::shard::Shard;
@@ -27,8 +27,7 @@ impl Shard {
         steps.message.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Compares the message, which has ended, with the awaited one. Some protocols cut their packets into several
-    /// messages (MQTT 3.1.1 6.0), so all that came since the step waits is compared too.
+    /// Compares the message, which has ended, with the awaited one.
     pub(super) fn step_message(&mut self, index: u32) {
         let Shard { crowd, accounting, asking, plan, .. } = self;
         let conn = &mut crowd[index];
@@ -37,16 +36,14 @@ impl Shard {
         let Some(wait) = plan.arm.subscribe.steps.get(steps.at).and_then(|step| step.wait.as_ref()) else {
             return;
         };
-        let room = MESSAGE_MAX - steps.since.len();
-        steps.since.extend_from_slice(&message[..message.len().min(room)]);
         let channels: Vec<u32> = accounting.channels_of(index).collect();
         let of = (conn.number, &channels[..], Some(&steps.captures));
-        let matched = asking.requests.with_values(&plan.arm, of, |values| {
-            wait.matched(&message, values).or_else(|| wait.matched(&steps.since, values))
-        });
+        let since = &mut steps.since;
+        let matched =
+            asking.requests.with_values(&plan.arm, of, |values| since.matched(wait, &message, values));
         let Some(captures) = matched else { return };
         steps.captures.extend(captures);
-        steps.since = Vec::new();
+        steps.since = Since::default();
         steps.at += 1;
         steps.waits = false;
         self.next_steps(index);
