@@ -117,6 +117,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             }),
         },
         publish: None,
+        before: Vec::new(),
         // The terminator's certificate is its own.
         tls: ask.tls.then(|| Tls { insecure: true, ..Tls::default() }),
         connections: ask.connections,
@@ -140,6 +141,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
         hybrid: None,
         hold_ns: 120 * SECOND_NS,
         keep_alive: true,
+        instrumented: false,
         connect_timeout_ns: 10 * SECOND_NS,
         handshake_timeout_ns: 10 * SECOND_NS,
         idle_timeout_ns: None,

@@ -137,6 +137,7 @@ pub(crate) fn measure_with(
             subscribe_to,
             half: None,
             publish_to: None,
+            before_to: Vec::new(),
             port: server.address.port(),
         },
     };

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 
 use anyhow::Context as _;
-use pushmark_model::plan::{ArmPlan, Publish, Tls};
+use pushmark_model::plan::{ArmPlan, Over, Publish, Tls};
 use pushmark_net::{Blocking, tls};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
@@ -46,12 +46,13 @@ impl Endpoint {
         Endpoint::new(&to.host, to.port.unwrap_or(port), arm.tls.as_ref().filter(|_| to.tls))
     }
 
-    /// The way on which an arm publishes, if it has a publish template.
+    /// The way on which an arm publishes; `None` without a publish template, or if a command publishes.
     pub(super) fn to_publish(arm: &ArmPlan, port: u16) -> anyhow::Result<Option<Endpoint>> {
         let endpoint = |to: &Publish| {
             Endpoint::new(&to.host, to.port.unwrap_or(port), arm.tls.as_ref().filter(|_| to.tls))
         };
-        arm.publish.as_ref().map(endpoint).transpose()
+        let by_command = |to: &&Publish| matches!(to.over, Over::Command(_));
+        arm.publish.as_ref().filter(|to| !by_command(to)).map(endpoint).transpose()
     }
 
     /// Connects once, to check that it is reachable.

@@ -7,10 +7,11 @@
 use std::time::{Duration, Instant};
 
 use pushmark_model::plan::{ArmPlan, Cursor, Plan};
-use pushmark_model::template::Values;
+use pushmark_model::template::{Captures, Values};
 use pushmark_proto::json_pointer::Scan;
 use pushmark_proto::websocket::Opcode;
 
+use super::before::prepare;
 use super::endpoint::Endpoint;
 use super::outcome::{Miss, Outcome, Step, brief, holds, shown};
 use super::patience::PATIENCE;
@@ -60,6 +61,8 @@ pub(super) struct Listener {
     port: u16,
     channel: String,
     cursor: String,
+    /// What the requests before the subscription took.
+    captures: Captures,
     conversation: Conversation,
     /// Everything received so far.
     heard: Vec<Vec<u8>>,
@@ -113,8 +116,9 @@ impl Listener {
         last_event_id: &str,
     ) -> Step<Listener> {
         let subscribe = &arm.subscribe;
+        let captures = prepare(t, &arm, port, channel)?;
         let mut wire = connect(t, Endpoint::to_subscribe(&arm, port))?;
-        let (target, mut headers, body) = request(&arm, port, channel, cursor);
+        let (target, mut headers, body) = request(&arm, (port, &captures), channel, cursor);
         let mut heard = Vec::new();
         let conversation = match arm.transport.name() {
             "websocket" => {
@@ -123,7 +127,7 @@ impl Listener {
                 }
                 let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
                 let (socket, _) = Socket::open(wire, &target, &lines)?;
-                let mut talk = Talk::new(socket);
+                let mut talk = Talk::new(socket, captures.clone());
                 for template in &subscribe.after_open {
                     talk.say(&arm, port, channel, (true, template))?;
                 }
@@ -165,7 +169,7 @@ impl Listener {
         }
         let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
         let resumes = !cursor.is_empty();
-        let mut listener = Listener { arm, port, channel, cursor, conversation, heard: Vec::new() };
+        let mut listener = Listener { arm, port, channel, cursor, captures, conversation, heard: Vec::new() };
         let name = listener.arm.transport.name();
         // A client that asks from a cursor needs one before the first publication.
         let asks = name == "long-poll" || name == "poll" && listener.arm.subscribe.cursor != Cursor::None;
@@ -192,7 +196,8 @@ impl Listener {
 
     /// Sends a poll, unless one is pending.
     fn ask(&mut self) -> Outcome {
-        let (target, headers, body) = request(&self.arm, self.port, &self.channel, &self.cursor);
+        let of = (self.port, &self.captures);
+        let (target, headers, body) = request(&self.arm, of, &self.channel, &self.cursor);
         let Conversation::Poll { wire, asked } = &mut self.conversation else { return Ok(()) };
         if !std::mem::replace(asked, true) {
             let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
@@ -285,9 +290,15 @@ impl Listener {
 }
 
 /// Returns the target, the header lines and the body of a request.
-fn request(arm: &ArmPlan, port: u16, channel: &str, cursor: &str) -> (String, Vec<String>, Vec<u8>) {
+fn request(
+    arm: &ArmPlan,
+    (port, captures): (u16, &Captures),
+    channel: &str,
+    cursor: &str,
+) -> (String, Vec<String>, Vec<u8>) {
     let channels = [channel];
-    let values = Values { cursor, hold_ms: HOLD_MS, ..values(arm, port, &channels) };
+    let captures = Some(captures);
+    let values = Values { cursor, hold_ms: HOLD_MS, captures, ..values(arm, port, &channels) };
     let headers = arm.subscribe.headers.iter();
     let headers = headers.map(|(name, value)| format!("{name}: {}", value.render_text(&values)));
     let mut body = Vec::new();

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod bayeux;
+mod before;
 mod chance;
 mod connections;
 mod control;

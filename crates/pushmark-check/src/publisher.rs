@@ -1,7 +1,10 @@
 //! Reaches a target by the templates of a scenario, and publishes.
 
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+
 use pushmark_model::message::Message;
-use pushmark_model::plan::{ArmPlan, Over, Publish};
+use pushmark_model::plan::{ArmPlan, CommandPlan, Over, Publish};
 use pushmark_model::template::{Template, Values};
 use pushmark_proto::websocket::Opcode;
 
@@ -46,12 +49,28 @@ pub(super) struct Publisher {
 enum Way {
     Post(Box<Wire>),
     Feed(Box<Socket>),
+    Command(Child),
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        if let Way::Command(child) = self {
+            drop(child.stdin.take());
+            // It has its lines: a command that does not end without more of them is ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 impl Publisher {
     pub(super) fn open(t: &mut Trial<'_>, transport: &str) -> Step<Publisher> {
         let (arm, port) = foreign(t, transport)?;
         let arm = arm.clone();
+        if let Some(Over::Command(command)) = arm.publish.as_ref().map(|publish| &publish.over) {
+            let child = start(command, &values(&arm, port, &[]))?;
+            return Ok(Publisher { way: Way::Command(child), arm, port });
+        }
         let endpoint = Endpoint::to_publish(&arm, port).transpose();
         let wire = connect(t, endpoint.ok_or_else(|| failed("nothing says how to publish"))?)?;
         let way = match arm.publish.as_ref().map(|publish| (publish, &publish.over)) {
@@ -83,6 +102,7 @@ impl Publisher {
         let values = Values { message, ..values(&self.arm, self.port, &channels) };
         let wire = match &mut self.way {
             Way::Feed(socket) => return send(socket, &publish.body, &values),
+            Way::Command(child) => return say(child, &publish.body.rendered(&values)),
             Way::Post(wire) => wire,
         };
         let lines = header_lines(publish, &values);
@@ -91,6 +111,27 @@ impl Publisher {
         let answer = wire.ask(&publish.method, &publish.path.render_text(&values), &lines, &body)?;
         holds((200..300).contains(&answer.status), || format!("a publication is answered {}", answer.words()))
     }
+}
+
+/// Starts a command that publishes. Its output goes nowhere.
+fn start(command: &CommandPlan, values: &Values<'_>) -> Step<Child> {
+    let words: Vec<String> = command.start.iter().map(|word| word.render_text(values)).collect();
+    let (program, arguments) = words.split_first().ok_or_else(|| failed("the command is empty"))?;
+    let mut process = Command::new(program);
+    process.args(arguments).envs(command.env.iter().map(|(name, value)| (name, value.render_text(values))));
+    if let Some(folder) = &command.folder {
+        process.current_dir(folder);
+    }
+    let silent = process.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    silent.spawn().map_err(|error| failed(format!("the command `{program}` cannot be started: {error}")))
+}
+
+fn say(child: &mut Child, line: &[u8]) -> Outcome {
+    let written = match &mut child.stdin {
+        Some(lines) => lines.write_all(&[line, b"\n"].concat()).and_then(|()| lines.flush()),
+        None => Ok(()),
+    };
+    written.map_err(|error| failed(format!("the command takes no lines: {error}")))
 }
 
 fn header_lines(publish: &Publish, values: &Values<'_>) -> Vec<String> {

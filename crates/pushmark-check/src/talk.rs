@@ -24,8 +24,8 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    pub(super) fn new(socket: Socket) -> Talk {
-        Talk { socket, captures: Captures::default() }
+    pub(super) fn new(socket: Socket, captures: Captures) -> Talk {
+        Talk { socket, captures }
     }
 
     pub(super) fn say(

@@ -74,6 +74,9 @@ pub fn check(plan: &Plan, ready: Option<&str>, tls: &Tls) -> Vec<ScenarioError> 
         for (host, key) in hosts.into_iter().filter_map(|(host, key)| Some((host?, key))) {
             try_out(tls, host, key);
         }
+        for (n, request) in arm.before.iter().enumerate().filter(|(_, request)| request.tls) {
+            try_out(tls, &request.host, &format!("target.before[{n}].url"));
+        }
     }
     let ready = ready.and_then(|url| TargetUrl::parse(url, false).ok());
     if let Some(url) = ready.filter(|url| url.tls) {

@@ -9,6 +9,7 @@ use pushmark_net::{Interest, Link, Nanos};
 use pushmark_proto::client::{Client, Config, Lane};
 use pushmark_proto::json_pointer::Scan;
 
+use crate::before::Errand;
 use crate::job::Job;
 use crate::never::NEVER;
 use crate::payload_state::PayloadState;
@@ -46,8 +47,8 @@ pub(crate) struct Line {
     pub(crate) sight: Option<Box<PayloadState>>,
     /// Length of the current message so far.
     pub(crate) length: u32,
-    /// The current message, if its content is checked.
-    pub(crate) checked: Vec<u8>,
+    /// The current message so far, if its content is compared or its document is read.
+    pub(crate) kept: Vec<u8>,
     /// The search for the target's own timestamp in the current message.
     pub(crate) own_stamp: Option<Box<Scan>>,
     /// When the current wait times out.
@@ -88,7 +89,7 @@ impl Default for Line {
             scanner: Scanner::default(),
             sight: None,
             length: 0,
-            checked: Vec::new(),
+            kept: Vec::new(),
             own_stamp: None,
             give_up_ns: NEVER,
             newest_sent_us: 0,
@@ -153,8 +154,10 @@ pub(crate) struct Conn {
     pub(crate) first: Line,
     /// The line of [`Lane::Command`].
     pub(crate) side: Option<Box<Side>>,
-    /// How far it is with the steps of its subscription, if there are steps.
+    /// How far it is with the steps of its subscription, and what it took, if there is any of both.
     pub(crate) steps: Option<Box<Steps>>,
+    /// The requests before its subscription, while it makes them.
+    pub(crate) errand: Option<Box<Errand>>,
     /// When this attempt was due.
     pub(crate) due_ns: Nanos,
     /// When the last request was written.
@@ -174,6 +177,8 @@ pub(crate) struct Conn {
     /// Attempts since the connection was last established.
     pub(crate) attempts: u8,
     pub(crate) subscribed: bool,
+    /// It has made the requests before its subscription.
+    pub(crate) prepared: bool,
     /// The subscription is assumed: no head has been received on this connection.
     pub(crate) assumed: Option<Assumed>,
     pub(crate) ever_subscribed: bool,
@@ -192,6 +197,7 @@ impl Conn {
             first: Line::default(),
             side: None,
             steps: None,
+            errand: None,
             due_ns: 0,
             asked_ns: 0,
             heard_ns: 0,
@@ -202,6 +208,7 @@ impl Conn {
             retry_ms: 0,
             attempts: 0,
             subscribed: false,
+            prepared: false,
             assumed: None,
             ever_subscribed: false,
             stamped,
@@ -301,6 +308,12 @@ impl Conn {
         std::mem::replace(line, fresh).link
     }
 
+    /// Makes the token of the first line's connection stale, and returns the generation of the next.
+    pub(crate) fn renew(&mut self) -> u32 {
+        self.first.generation = self.next_generation();
+        self.first.generation
+    }
+
     fn next_generation(&mut self) -> u32 {
         self.generations = (self.generations + 1) & token::GENERATIONS;
         self.generations
@@ -318,7 +331,7 @@ mod tests {
         let line = &conn.first;
         assert_eq!(
             line.carry.capacity()
-                + line.checked.capacity()
+                + line.kept.capacity()
                 + line.out.capacity()
                 + line.more_stamps.capacity()
                 + line.scanner.pending(),

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod before;
 mod conn;
 mod job;
 mod last_poll;

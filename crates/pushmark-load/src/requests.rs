@@ -18,6 +18,7 @@ pub(crate) struct Requests {
     names: Vec<String>,
     subscribe_authority: String,
     publish_authority: String,
+    before_authorities: Vec<String>,
     hold_ms: u64,
     port: u16,
     path: Vec<u8>,
@@ -35,6 +36,12 @@ impl Requests {
                 (Some(publish), Some(to)) => authority(&publish.host, to),
                 _ => String::new(),
             },
+            before_authorities: arm
+                .before
+                .iter()
+                .zip(&plan.before_to)
+                .map(|(request, to)| authority(&request.host, *to))
+                .collect(),
             hold_ms: arm.hold_ns / 1_000_000,
             port: plan.port,
             path: Vec::new(),
@@ -59,8 +66,8 @@ impl Requests {
         arm: &ArmPlan,
         config: &Config,
         client: &mut Client,
-        (number, lane): (u32, Lane),
-        channels: &[u32],
+        lane: Lane,
+        (number, channels, captures): Of<'_>,
         out: &mut Vec<u8>,
     ) {
         self.body.clear();
@@ -78,6 +85,7 @@ impl Requests {
             hold_ms: self.hold_ms,
             port: self.port,
             secrets: Some(&arm.secrets),
+            captures,
             ..Values::default()
         };
         self.path.clear();
@@ -129,6 +137,34 @@ impl Requests {
             captures,
             ..Values::default()
         })
+    }
+
+    /// Appends a request before the subscription of a client.
+    pub(crate) fn before(
+        &mut self,
+        arm: &ArmPlan,
+        at: usize,
+        of: Of<'_>,
+        exchange: &mut client::Exchange,
+        out: &mut Vec<u8>,
+    ) {
+        let request = &arm.before[at];
+        let (mut path, mut headers, mut body) = (Vec::new(), Vec::new(), Vec::new());
+        self.with_values(arm, of, |values| {
+            request.path.render(values, &mut path);
+            render_headers(&request.headers, values, &mut headers);
+            if let Some(template) = &request.body {
+                template.render(values, &mut body);
+            }
+        });
+        let filled = Request {
+            method: &request.method,
+            target: text(&path),
+            authority: &self.before_authorities[at],
+            headers: text(&headers),
+            body: &body,
+        };
+        exchange.write_request(&filled, out);
     }
 
     /// Appends the request of a publication.

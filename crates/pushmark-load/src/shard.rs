@@ -111,6 +111,8 @@ pub(crate) struct Io {
 pub(crate) struct Asking {
     /// Where clients connect.
     pub(crate) route: Route,
+    /// Where they connect for each request before the subscription.
+    pub(crate) before: Vec<Route>,
     pub(crate) config: Config,
     pub(crate) requests: Requests,
     /// Polls beside push connections.
@@ -216,6 +218,7 @@ impl Shard {
                             publisher.handle_ready(at, generation, ready, &mut context);
                         }
                     }
+                    (Owner::Errand, generation, index) => self.errand_ready(index, generation, ready),
                     (Owner::Side, generation, index) => self.side_ready(index, generation, ready),
                     (_, generation, index) => self.client_ready(index, Lane::Connect, generation, ready),
                 }
@@ -349,7 +352,11 @@ impl Asking {
     fn new(plan: &ShardPlan, clients: usize) -> io::Result<Asking> {
         let subscribe = &plan.arm.subscribe;
         let tls = plan.arm.tls.as_ref().filter(|_| subscribe.tls);
+        let before = plan.arm.before.iter().zip(&plan.before_to).map(|(request, to)| {
+            Route::new(*to, &request.host, plan.arm.tls.as_ref().filter(|_| request.tls), clients)
+        });
         Ok(Asking {
+            before: before.collect::<io::Result<_>>()?,
             route: Route::new(plan.subscribe_to, &subscribe.host, tls, clients)?,
             config: requests::config(&plan.arm),
             requests: Requests::new(plan),

@@ -60,6 +60,7 @@ impl Target {
             subscribe_to: listener.local_addr().unwrap(),
             half: None,
             publish_to: None,
+            before_to: Vec::new(),
             port: 0,
         };
         (Target { listener, clients: Vec::new(), requests: 0 }, plan)

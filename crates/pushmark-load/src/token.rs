@@ -18,6 +18,8 @@ pub(crate) enum Owner {
     Settle,
     /// Timer: a poll beside a push connection.
     Safety,
+    /// The socket of a client's requests before its subscription.
+    Errand,
     /// Timer: the n-th application heartbeat (at most eight per client).
     Every(u8),
 }
@@ -33,6 +35,7 @@ pub(crate) fn pack(owner: Owner, generation: u32, index: u32) -> u64 {
         Owner::Settle => 3,
         Owner::Side => 4,
         Owner::Safety => 5,
+        Owner::Errand => 6,
         Owner::Every(n) => 8 + u64::from(n.min(HEARTBEATS_MAX - 1)),
     };
     owner << 60 | u64::from(generation & GENERATIONS) << 32 | u64::from(index)
@@ -47,6 +50,7 @@ pub(crate) fn unpack(token: u64) -> (Owner, u32, u32) {
         3 => Owner::Settle,
         4 => Owner::Side,
         5 => Owner::Safety,
+        6 => Owner::Errand,
         n => Owner::Every((n & 7) as u8),
     };
     (owner, (token >> 32) as u32 & GENERATIONS, token as u32)

@@ -35,6 +35,8 @@ pub(crate) fn how(kind: &str) -> String {
         "timeout_handshake" => "no answer in time".into(),
         "timeout_answer" => "no whole answer in time".into(),
         "timeout_ready" => "the ready text did not come in time".into(),
+        "timeout_before" => "a request before the subscription had no answer in time".into(),
+        "no_capture" => "an answer before the subscription lacked a value".into(),
         "timeout_step" => "a message that a step awaits did not come in time".into(),
         "timeout_idle" => "silence beyond the idle time-out".into(),
         kind => kind.replace('_', " "),

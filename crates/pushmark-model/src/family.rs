@@ -81,6 +81,8 @@ const BY_PREFIX: &[(&str, &str)] = &[
     ("server.heap", MEMORY),
     ("server.gc", CPU),
     ("server.emit_us", FROM_SENT),
+    ("documents.emit", FROM_SENT),
+    ("documents.held", REQUESTS),
     ("server.kernel", MEMORY),
     ("kernel_memory", MEMORY),
     ("wire", WIRE),

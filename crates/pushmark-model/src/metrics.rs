@@ -220,6 +220,17 @@ const FAMILIES: &[Family] = &[
     ("long_poll.in_flight", "answer or request in flight (upper bound)", |a| {
         Some(&a.long_poll.as_ref()?.in_flight)
     }),
+    ("documents.emit", "from the beginning of an emit to each request, by the server's clock", |a| {
+        Some(&a.documents.as_ref()?.emit)
+    }),
+    (
+        "documents.emit_duration",
+        "from the beginning of an emit to its last request, by the server's clock",
+        |a| Some(&a.documents.as_ref()?.emit_duration),
+    ),
+    ("documents.held", "from the arrival of a request to its answer, by the server's clock", |a| {
+        Some(&a.documents.as_ref()?.held)
+    }),
     ("observed.gap", "time between messages of one connection (observe)", |a| {
         Some(&a.observed.as_ref()?.gap)
     }),
@@ -603,6 +614,25 @@ const SCALARS: &[Scalar] = &[
     ("bayeux.messages_per_reply", Unit::Count, "messages per non-empty HTTP answer, mean", |a| {
         a.bayeux.as_ref()?.messages_per_reply
     }),
+    ("documents.read", Unit::Count, "documents of instrumented requests", |a| {
+        count(a.documents.as_ref()?.read)
+    }),
+    ("documents.timeouts", Unit::Count, "documents of a time-out", |a| count(a.documents.as_ref()?.timeouts)),
+    ("documents.unreadable", Unit::Count, "answers that were no such document", |a| {
+        count(a.documents.as_ref()?.unreadable)
+    }),
+    (
+        "documents.receivers",
+        Unit::Count,
+        "requests that an event was emitted to, mean, by the server's count",
+        |a| a.documents.as_ref()?.receivers,
+    ),
+    (
+        "documents.registered_max",
+        Unit::Count,
+        "most requests registered at once, by the server's count",
+        |a| count(a.documents.as_ref()?.registered_max),
+    ),
     ("observed.messages", Unit::Count, "messages received (observe)", |a| {
         count(a.observed.as_ref()?.messages)
     }),
@@ -998,6 +1028,7 @@ mod tests {
             poll: None,
             hybrid: None,
             long_poll: None,
+            documents: None,
             bayeux: None,
             published: None,
             server: Some(Server { rss_bytes_peak: 65_536, ..Server::default() }),

@@ -3,6 +3,7 @@
 //! All defaults are resolved here. An agent receives the plan and its exact share of the crowd and needs
 //! nothing else: it computes every random draw from the seed.
 
+mod before;
 mod hybrid;
 mod phases;
 mod publishing;
@@ -30,9 +31,10 @@ use crate::transport::Transport;
 /// Fewest connections with receive stamps in a small crowd: one or two would not be representative of the
 /// order in which connections are read.
 const STAMPED_AT_LEAST: u64 = 16;
+pub use before::Before;
 pub use hybrid::{Half, Hybrid, Sides};
 pub use phases::Phases;
-pub use publishing::{Mode, Over, Publish, PublisherPlan, Size};
+pub use publishing::{CommandPlan, Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
 pub use steps::{Capture, From, Pattern, Since, Step, Until, Wait};
 pub use subscribe::{Answer, Bayeux, Cursor, Every, Subscribe};
@@ -122,6 +124,9 @@ pub struct ArmPlan {
     pub hold_ns: u64,
     /// Whether a connection carries more than one answer.
     pub keep_alive: bool,
+    /// Each answer is a document of what the server did for it (CONTRACT 7).
+    #[serde(default)]
+    pub instrumented: bool,
     /// Timeout of a TCP connect.
     pub connect_timeout_ns: u64,
     /// Timeout from connected to the response head, for transports that answer at once.
@@ -132,6 +137,9 @@ pub struct ArmPlan {
     pub reconnect: Reconnect,
     /// Which client subscribes to which channels.
     pub subscriptions: Subscriptions,
+    /// What each client requests before it subscribes, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub before: Vec<Before>,
     /// What is published; absent for observed targets.
     pub publisher: Option<PublisherPlan>,
     /// One connection in this number carries kernel receive stamps ([`ArmPlan::stamps`]); 0: none.
@@ -368,6 +376,7 @@ pub(crate) mod tests {
                 bayeux: None,
             },
             publish: None,
+            before: vec![],
             tls: None,
             connections: 100,
             browsers: 0,
@@ -387,6 +396,7 @@ pub(crate) mod tests {
             hybrid: None,
             hold_ns: 1,
             keep_alive: true,
+            instrumented: false,
             connect_timeout_ns: 1,
             handshake_timeout_ns: 1,
             idle_timeout_ns: None,

@@ -37,6 +37,8 @@ pub struct Record {
     pub second_open_max: u64,
     /// Longest time, ms, that a Bayeux server said it holds a connect.
     pub hold_advised_ms: u64,
+    /// Most instrumented requests registered at an answer, by the server's count.
+    pub registered_max: u64,
     /// Sums.
     pub counts: Counts,
     /// Distributions.
@@ -125,6 +127,7 @@ impl Record {
         self.troubles.extend_from_slice(&other.troubles);
         self.subscribed_by = self.subscribed_by.max(other.subscribed_by);
         self.hold_advised_ms = self.hold_advised_ms.max(other.hold_advised_ms);
+        self.registered_max = self.registered_max.max(other.registered_max);
         self.words.merge(&other.words);
     }
 

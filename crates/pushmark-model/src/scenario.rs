@@ -5,6 +5,7 @@
 //! and values.
 
 mod bayeux;
+mod before;
 #[cfg(test)]
 mod bounds_tests;
 mod check;
@@ -42,6 +43,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use before::BeforeSpec;
 pub use endpoints::Endpoints;
 pub use error::{ScenarioError, one_of};
 pub use flood::Flood;

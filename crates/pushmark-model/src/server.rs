@@ -37,6 +37,9 @@ pub struct Contract {
     pub log: String,
     /// How clients subscribe.
     pub subscribe: SubscribeSet,
+    /// How clients subscribe with instrumented requests (CONTRACT 7).
+    #[serde(default)]
+    pub instrumented: SubscribeSet,
     /// How a message is published.
     pub publish: PublishTemplate,
 }

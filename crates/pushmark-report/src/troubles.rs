@@ -121,7 +121,9 @@ fn refused(arm: &ArmView<'_>, n: &Notation) -> Option<String> {
     let names: Vec<String> = kinds.keys().map(|kind| answer(kind)).collect();
     let verb = if answers { "the target refused" } else { "failed:" };
     let why = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-    Some(format!("{verb} {} of {} publications{why}", n.count(failed), n.count(due)))
+    let first = own().find_map(|published| published.first_trouble.as_deref());
+    let first = first.map_or(String::new(), |first| format!("; first: {first}"));
+    Some(format!("{verb} {} of {} publications{why}{first}", n.count(failed), n.count(due)))
 }
 
 /// Returns a kind of failure in words.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pushmark_model::plan::{Plan, Tls};
+use pushmark_model::plan::{Over, Plan, Tls};
 use pushmark_model::scenario::{Context, Endpoints, Override, Scenario, ScenarioError, Source, resolve};
 use pushmark_model::secret::SecretValues;
 use pushmark_model::template::ClientFields;
@@ -142,7 +142,13 @@ pub fn load(asked: &Asked<'_>, overrides: &[Override], registry: &Registry) -> R
         tls: tls.as_ref(),
         secrets: Some(&secrets),
     };
-    let plan = resolve(&scenario, &context).map_err(|errors| report(source.locate_all(errors)))?;
+    let mut plan = resolve(&scenario, &context).map_err(|errors| report(source.locate_all(errors)))?;
+    for publish in plan.arms.iter_mut().filter_map(|arm| arm.publish.as_mut()) {
+        if let Over::Command(command) = &mut publish.over {
+            let within = command.folder.take().unwrap_or_default();
+            command.folder = Some(folder.join(within)).filter(|folder| !folder.as_os_str().is_empty());
+        }
+    }
     let loaded = Loaded { scenario, text, file, folder, endpoints, server, secrets, tls, plan, source };
     // Reports now what TLS cannot do, instead of after a server was started.
     let ready = loaded.scenario.target.process.as_ref().and_then(|process| process.ready.as_deref());

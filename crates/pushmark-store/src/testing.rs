@@ -35,6 +35,7 @@ pub fn run(id: &str) -> Run {
         poll: None,
         hybrid: None,
         long_poll: None,
+        documents: None,
         bayeux: None,
         tls: None,
         published: Some(Published::default()),

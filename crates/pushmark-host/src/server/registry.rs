@@ -139,10 +139,15 @@ impl Registry {
             Some(own) => own,
             None => &self.contract.subscribe,
         };
-        let mut subscribe = SubscribeSet::default();
-        for transport in &server.transports {
-            *subscribe.of_mut(*transport) = templates.of(*transport).cloned();
-        }
+        let offered = |templates: &SubscribeSet| {
+            let mut offered = SubscribeSet::default();
+            for transport in &server.transports {
+                *offered.of_mut(*transport) = templates.of(*transport).cloned();
+            }
+            offered
+        };
+        let subscribe = offered(templates);
+        let instrumented = server.contract && !server.lacks.iter().any(|clause| clause == "7");
         let contract = || {
             let mut publish = server.contract.then(|| self.contract.publish.clone())?;
             publish.websocket = publish.websocket.filter(|_| subscribe.websocket.is_some());
@@ -152,6 +157,7 @@ impl Registry {
         Endpoints {
             name: server.name.clone(),
             subscribe,
+            instrumented: instrumented.then(|| offered(&self.contract.instrumented)),
             publish,
             emitters: server.emitter.is_some(),
             started: true,

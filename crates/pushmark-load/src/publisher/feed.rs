@@ -5,16 +5,15 @@
 //! about to be written, never while the socket is full. So the delay that a slow target causes is
 //! publisher lag.
 
-use std::collections::VecDeque;
-
 use pushmark_model::message::Message;
 use pushmark_model::plan::{Over, PublisherPlan};
-use pushmark_model::record::{Record, Sent};
+use pushmark_model::record::Record;
 use pushmark_model::template::Values;
 use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Client, Config, Event, Transport};
 
-use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, fail, note};
+use super::outbox::Outbox;
+use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, note};
 use crate::job::Job;
 use crate::never::NEVER;
 use crate::secure::{self, Route};
@@ -31,11 +30,6 @@ const ANSWERS_MAX: usize = 64 << 10;
 
 /// A connection that failed is tried again after this time.
 const AGAIN_NS: Nanos = 200_000_000;
-
-/// If a target ends a connection, it may not have read what was written within this time before the end.
-/// At most the latest [`DOUBT_MAX`] publications are in doubt.
-const DOUBT_NS: Nanos = 1_000_000_000;
-const DOUBT_MAX: usize = 4_096;
 
 /// The feed of one shard.
 #[derive(Debug)]
@@ -59,22 +53,13 @@ struct Line {
     link: Option<Link>,
     client: Client,
     carry: Vec<u8>,
-    /// Whole frames; the first may be partly written.
-    out: Vec<u8>,
-    /// The length of each frame, and its publication if it holds one.
-    frames: VecDeque<(usize, Option<Job>)>,
-    /// Publications that were put into bytes lately, and when.
-    recent: VecDeque<(Nanos, Job)>,
+    outbox: Outbox,
     /// It has been open before.
     stood: bool,
     generation: u32,
     state: State,
-    /// The socket took less than it was given.
-    full: bool,
     /// It is not read, because its target does not read the answers.
     held: bool,
-    /// Due, and not yet put into bytes.
-    waiting: VecDeque<Job>,
     give_up_ns: Nanos,
     /// Why it is down.
     failure: Option<(String, String)>,
@@ -111,15 +96,11 @@ impl Feed {
             link: None,
             client: Client::new(&config, seed ^ u64::from(n) << 32),
             carry: Vec::new(),
-            out: Vec::new(),
-            frames: VecDeque::new(),
-            recent: VecDeque::new(),
+            outbox: Outbox::default(),
             stood: false,
             generation: 0,
             state: State::Down(0),
-            full: false,
             held: false,
-            waiting: VecDeque::new(),
             give_up_ns: NEVER,
             failure: None,
         };
@@ -140,7 +121,7 @@ impl Feed {
         // A shard has every n-th channel. They are distributed over its lines.
         let at = (job.channel / self.shards) as usize % self.lines.len();
         let line = &mut self.lines[at];
-        if line.state == State::Open && !line.full {
+        if line.state == State::Open && !line.outbox.full {
             return self.write(at, job, context);
         }
         context.record.counts.pool_exhausted += u64::from(job.measured);
@@ -148,7 +129,7 @@ impl Feed {
             job.never_written(context.record, false);
         } else {
             self.waiting += 1;
-            line.waiting.push_back(job);
+            line.outbox.waiting.push_back(job);
         }
     }
 
@@ -157,15 +138,15 @@ impl Feed {
         let line = &mut self.lines[at];
         let (sent_ns, payload) = self.writer.stamp(job);
         let (text, message) = context.requests.feed_text(context.arm, job.channel, payload);
-        let before = line.out.len();
-        line.client.write_message(text, message, &mut line.out);
-        line.frames.push_back((line.out.len() - before, Some(job)));
+        let outbox = &mut line.outbox;
+        let before = outbox.out.len();
+        line.client.write_message(text, message, &mut outbox.out);
+        outbox.published(before, job, sent_ns);
         self.writer.count(job, sent_ns, context.record);
-        line.remember(job, sent_ns);
         if before == 0 {
             self.gathered.push(at as u32);
         }
-        if self.lines[at].out.len() >= GATHER_MAX {
+        if outbox.out.len() >= GATHER_MAX {
             self.flush(at, context);
         }
     }
@@ -173,8 +154,8 @@ impl Feed {
     /// Sends what was gathered, once everything that is due has been passed on.
     pub(super) fn flush_gathered(&mut self, context: &mut PublisherContext<'_>) {
         while let Some(at) = self.gathered.pop() {
-            let line = &self.lines[at as usize];
-            if !line.full && !line.out.is_empty() {
+            let outbox = &self.lines[at as usize].outbox;
+            if !outbox.full && !outbox.out.is_empty() {
                 self.flush(at as usize, context);
             }
         }
@@ -183,18 +164,15 @@ impl Feed {
     fn flush(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         let Some(link) = &mut line.link else { return };
-        match link.write(&line.out) {
-            Ok(written) if written == line.out.len() => {
-                line.out.clear();
-                line.frames.clear();
-                if line.full {
-                    (line.full, line.held) = (false, false);
+        match link.write(&line.outbox.out) {
+            Ok(written) if line.outbox.took(written) => {
+                if line.outbox.full {
+                    (line.outbox.full, line.held) = (false, false);
                     self.watch(at, Interest::Read, context);
                 }
             }
-            Ok(written) => {
-                line.took(written);
-                if !std::mem::replace(&mut line.full, true) || line.held {
+            Ok(_) => {
+                if !std::mem::replace(&mut line.outbox.full, true) || line.held {
                     self.watch_full(at, context);
                 }
             }
@@ -206,9 +184,7 @@ impl Feed {
     /// is not read either.
     fn watch_full(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
-        let answers: usize =
-            line.frames.iter().filter(|(_, publication)| publication.is_none()).map(|(len, _)| len).sum();
-        let held = answers > ANSWERS_MAX;
+        let held = line.outbox.answers() > ANSWERS_MAX;
         context.record.counts.held_back += u64::from(held && !line.held);
         line.held = held;
         self.watch(at, if held { Interest::Write } else { Interest::Both }, context);
@@ -242,8 +218,9 @@ impl Feed {
             secure::count(link, &mut context.record.counts);
             let early = link.has_early();
             line.state = State::Asked;
-            context.requests.feed_request(context.arm, &self.config, &mut line.client, &mut line.out);
-            line.frames.push_back((line.out.len(), None));
+            let out = &mut line.outbox.out;
+            context.requests.feed_request(context.arm, &self.config, &mut line.client, out);
+            line.outbox.framed(0);
             self.watch(at, Interest::Read, context);
             self.flush(at, context);
             if !early || self.lines[at].generation != generation {
@@ -252,7 +229,7 @@ impl Feed {
             self.read(at, context);
             return self.drain_waiting(at, context);
         }
-        if ready.writable && line.full {
+        if ready.writable && line.outbox.full {
             self.flush(at, context);
         }
         if ready.readable && self.lines[at].generation == generation {
@@ -274,12 +251,13 @@ impl Feed {
             Err(error) => return self.lost(at, trouble::kind(&error), &error.to_string(), context),
         };
         let mut input = &mut context.buffer[..length];
-        let before = line.out.len();
+        let out = &mut line.outbox.out;
+        let before = out.len();
         let was_open = line.state == State::Open;
         let mut gone = ended.then(|| ("closed_early", "the connection was closed".to_owned()));
         let mut opened = false;
         loop {
-            match line.client.handle_input(&self.config, &mut input, &mut line.out) {
+            match line.client.handle_input(&self.config, &mut input, out) {
                 Ok(Some(Event::Opened { .. })) => {
                     opened = true;
                     if self.config.ready.is_none() {
@@ -305,7 +283,7 @@ impl Feed {
         {
             for what in after_open {
                 let message = context.requests.feed_fill(context.arm, what);
-                line.client.write_message(what.is_text(), message, &mut line.out);
+                line.client.write_message(what.is_text(), message, out);
             }
         }
         if line.state == State::Open {
@@ -316,9 +294,9 @@ impl Feed {
             }
         }
         // Answers to pings are among these bytes.
-        if line.out.len() > before {
-            line.frames.push_back((line.out.len() - before, None));
-            match line.full {
+        if line.outbox.out.len() > before {
+            line.outbox.framed(before);
+            match line.outbox.full {
                 true => self.watch_full(at, context),
                 false => self.flush(at, context),
             }
@@ -332,35 +310,25 @@ impl Feed {
     fn drain_waiting(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         loop {
             let line = &mut self.lines[at];
-            if line.state != State::Open || line.full {
+            if line.state != State::Open || line.outbox.full {
                 return;
             }
-            let Some(job) = line.waiting.pop_front() else { break };
+            let Some(job) = line.outbox.waiting.pop_front() else { break };
             self.waiting -= 1;
             self.write(at, job, context);
         }
         self.flush_gathered(context);
     }
 
-    /// A connection is gone, or could not be made. Publications that it was given and did not write have
-    /// failed. Publications that it wrote just before are in doubt. Waiting publications go over the next
-    /// connection.
+    /// A connection is gone, or could not be made.
     fn lost(&mut self, at: usize, kind: &str, what: &str, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
         let what = format!("feed: {what}");
         note(context.record, &what);
-        let unwritten = line.frames.iter().filter(|(_, publication)| publication.is_some()).count();
-        let written = line.recent.len().saturating_sub(unwritten);
-        for (_, job) in line.recent.drain(..).take(written).filter(|(_, job)| job.measured) {
-            job.not_taken(context.record, Sent::InDoubt);
-        }
-        for job in line.frames.drain(..).filter_map(|(_, publication)| publication) {
-            fail(context.record, job, kind, &what);
-        }
+        line.outbox.lost(kind, &what, context.record);
         line.link = None;
-        line.out.clear();
         line.carry.clear();
-        (line.full, line.held) = (false, false);
+        line.held = false;
         line.client.connection_lost();
         line.generation = (line.generation + 1) & token::GENERATIONS;
         line.give_up_ns = NEVER;
@@ -403,7 +371,9 @@ impl Feed {
             let line = &mut self.lines[at];
             let kind = line.failure.as_ref().map_or("timeout", |(kind, _)| kind);
             let down = line.failure.as_ref().is_some_and(|(kind, _)| trouble::is_theirs(kind));
-            while let Some(job) = line.waiting.pop_front_if(|job| job.due_ns + self.timeout_ns <= now_ns) {
+            while let Some(job) =
+                line.outbox.waiting.pop_front_if(|job| job.due_ns + self.timeout_ns <= now_ns)
+            {
                 self.waiting -= 1;
                 job.never_written(context.record, down);
                 context.record.publications_failed(kind, 1, job.measured);
@@ -415,32 +385,7 @@ impl Feed {
         self.stopped = true;
         self.waiting = 0;
         for line in &mut self.lines {
-            line.waiting.drain(..).for_each(|job| job.never_written(record, false));
-        }
-    }
-}
-
-impl Line {
-    /// Remembers a publication that was put into bytes.
-    fn remember(&mut self, job: Job, sent_ns: Nanos) {
-        let old = |(then_ns, _): &(Nanos, Job)| *then_ns + DOUBT_NS < sent_ns;
-        while self.recent.len() >= DOUBT_MAX || self.recent.front().is_some_and(old) {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((sent_ns, job));
-    }
-
-    /// Removes bytes that were written.
-    fn took(&mut self, written: usize) {
-        self.out.drain(..written);
-        let mut left = written;
-        while let Some((length, _)) = self.frames.front_mut() {
-            if left < *length {
-                *length -= left;
-                return;
-            }
-            left -= *length;
-            self.frames.pop_front();
+            line.outbox.waiting.drain(..).for_each(|job| job.never_written(record, false));
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Publishing from outside, as an open model: a due publication is sent whatever became of the earlier
-//! ones. It is sent by request over a pool (`post`), or over WebSockets that stay open (`feed`).
+//! ones. It is sent by request over a pool (`post`), over WebSockets that stay open (`feed`), or as a line to
+//! a process (`command`).
 //!
 //! The cost, for messages of 60 bytes: a request is about 230 bytes out and 180 back. It takes a write, a
 //! wake-up, a read and a head to parse: 12 µs of a core. A WebSocket text is 85 bytes and has no answer.
 //! It takes the stamp, the mask and its share of a write: below 1 µs. 10,000 publications a second take
 //! an eighth of a core by request, and a hundredth over WebSockets.
 
+mod command;
 mod feed;
+mod outbox;
 mod post;
 
 use pushmark_model::content::draw_padding;
@@ -18,6 +21,7 @@ use pushmark_net::{Clock, Nanos, Poller, Ready};
 use crate::job::Job;
 use crate::requests::Requests;
 use crate::secure::Route;
+use command::Commands;
 use feed::Feed;
 use post::Pool;
 
@@ -38,16 +42,17 @@ pub(crate) struct PublisherContext<'d> {
 pub(crate) enum Publisher {
     Post(Box<Pool>),
     Feed(Box<Feed>),
+    Commands(Box<Commands>),
 }
 
 impl Publisher {
     pub(crate) fn new(
         arm: &ArmPlan,
         plan: &PublisherPlan,
-        route: Route,
-        shards: u32,
+        route: Option<Route>,
+        (port, shards): (u16, u32),
         measure_ns: (Nanos, Nanos),
-    ) -> Publisher {
+    ) -> Option<Publisher> {
         let writer = PayloadWriter {
             payload: vec![0; plan.size.max()],
             size: plan.size,
@@ -56,12 +61,18 @@ impl Publisher {
             check: plan.check,
             measure_ns,
         };
-        match arm.publish.as_ref().map(|publish| &publish.over) {
-            Some(over @ Over::WebSocket { .. }) => {
+        Some(match (&arm.publish.as_ref()?.over, route) {
+            (Over::Command(command), _) => {
+                Publisher::Commands(Box::new(Commands::new(arm, plan, command, (port, shards), writer)))
+            }
+            (over @ Over::WebSocket { .. }, Some(route)) => {
                 Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, route, shards, writer)))
             }
-            _ => Publisher::Post(Box::new(Pool::new(arm, plan, route, shards, writer))),
-        }
+            (Over::Post, Some(route)) => {
+                Publisher::Post(Box::new(Pool::new(arm, plan, route, shards, writer)))
+            }
+            (_, None) => return None,
+        })
     }
 
     /// Changes the bounds of the measure phase.
@@ -69,6 +80,7 @@ impl Publisher {
         match self {
             Publisher::Post(pool) => pool.writer.measure_ns = measure_ns,
             Publisher::Feed(feed) => feed.writer.measure_ns = measure_ns,
+            Publisher::Commands(commands) => commands.writer.measure_ns = measure_ns,
         }
     }
 
@@ -78,6 +90,7 @@ impl Publisher {
         match self {
             Publisher::Post(pool) => pool.publish(job, context),
             Publisher::Feed(feed) => feed.publish(job, context),
+            Publisher::Commands(commands) => commands.publish(job, context),
         }
     }
 
@@ -86,6 +99,7 @@ impl Publisher {
         match self {
             Publisher::Post(_) => {}
             Publisher::Feed(feed) => feed.flush_gathered(context),
+            Publisher::Commands(commands) => commands.flush_gathered(context),
         }
     }
 
@@ -100,6 +114,7 @@ impl Publisher {
         match self {
             Publisher::Post(pool) => pool.handle_ready(at, generation, ready, context),
             Publisher::Feed(feed) => feed.handle_ready(at, generation, ready, context),
+            Publisher::Commands(commands) => commands.handle_ready(at, generation, ready, context),
         }
     }
 
@@ -108,6 +123,7 @@ impl Publisher {
         match self {
             Publisher::Post(pool) => pool.give_up(now_ns, context),
             Publisher::Feed(feed) => feed.look_after(now_ns, context),
+            Publisher::Commands(commands) => commands.look_after(now_ns, context),
         }
     }
 
@@ -116,6 +132,7 @@ impl Publisher {
         match self {
             Publisher::Post(pool) => pool.stop(record),
             Publisher::Feed(feed) => feed.stop(record),
+            Publisher::Commands(commands) => commands.stop(record),
         }
     }
 }

@@ -21,6 +21,7 @@ fn tens_of_thousands_that_wait_are_lost_one_after_the_other() {
         subscribe_to: NOBODY.parse().unwrap(),
         half: None,
         publish_to: None,
+        before_to: Vec::new(),
         port: 0,
     };
     let publisher = plan.arm.publisher.as_ref().expect("it publishes");

@@ -32,13 +32,14 @@ pub(crate) struct Publishing {
 impl Publishing {
     pub(super) fn new(plan: &ShardPlan, numbers: &[u64]) -> io::Result<Publishing> {
         let (arm, start_ns) = (&plan.arm, plan.start_ns);
-        let publisher = match (&arm.publisher, plan.publish_to, &arm.publish) {
-            (Some(p), Some(to), Some(publish)) if p.mode == Mode::External => {
+        let publisher = match (&arm.publisher, &arm.publish) {
+            (Some(p), Some(publish)) if p.mode == Mode::External => {
                 let tls = arm.tls.as_ref().filter(|_| publish.tls);
-                let route = Route::new(to, &publish.host, tls, p.connections as usize)?;
+                let route = |to| Route::new(to, &publish.host, tls, p.connections as usize);
+                let route = plan.publish_to.map(route).transpose()?;
                 let measure_ns =
                     (start_ns + arm.phases.measure_start_ns(), start_ns + arm.phases.measure_end_ns());
-                Some(Publisher::new(arm, p, route, plan.shards, measure_ns))
+                Publisher::new(arm, p, route, (plan.port, plan.shards), measure_ns)
             }
             _ => None,
         };

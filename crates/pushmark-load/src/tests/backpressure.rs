@@ -128,6 +128,7 @@ fn flood(poller: Poller) {
         subscribe_to: listener.local_addr().unwrap(),
         half: None,
         publish_to: None,
+        before_to: Vec::new(),
         port: 0,
     };
     let until_ns = plan.start_ns + PATIENCE_NS;

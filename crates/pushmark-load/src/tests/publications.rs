@@ -111,6 +111,7 @@ fn none_is_sent_twice_and_none_fails_that_was_answered() {
         subscribe_to: subscribers.local_addr().unwrap(),
         half: None,
         publish_to: Some(listener.local_addr().unwrap()),
+        before_to: Vec::new(),
         port: 0,
     };
     let until_ns = plan.start_ns + PATIENCE_NS;

@@ -54,6 +54,7 @@ fn plan(speech: Speech, poller: Poller, draw: &mut Draw, to: &TcpListener) -> Sh
         subscribe_to: to.local_addr().unwrap(),
         half: None,
         publish_to: None,
+        before_to: Vec::new(),
         port: 0,
     }
 }

@@ -1,5 +1,7 @@
 //! What is published, by whom, and where it is sent.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::subscribe::Answer;
@@ -25,12 +27,12 @@ pub struct Publish {
     pub headers: Vec<(String, Template)>,
     /// Body, or WebSocket message, with `{message}`.
     pub body: Message,
-    /// The kind of connection.
+    /// The way to it.
     #[serde(default)]
     pub over: Over,
 }
 
-/// The kind of connection that external publications use.
+/// The way of external publications.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Over {
@@ -52,6 +54,24 @@ pub enum Over {
         /// Text with which the target says that the feed may begin; absent: the 101 response.
         ready: Option<String>,
     },
+    /// Processes that stay, one line of standard input per publication.
+    Command(CommandPlan),
+}
+
+/// A process that publishes what it is given, a line each.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    /// Program and arguments.
+    pub start: Vec<Template>,
+    /// Additional environment variables.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub env: Vec<(String, Template)>,
+    /// Its working folder; absent: that of pushmark.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub folder: Option<PathBuf>,
+    /// Text in its output after which it takes lines; absent: at once.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ready: Option<String>,
 }
 
 /// What is published.

@@ -26,6 +26,9 @@ pub struct ShardPlan {
     pub half: Option<Half>,
     /// Where publications are sent.
     pub publish_to: Option<SocketAddr>,
+    /// Where the requests before the subscription are sent, one address each.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub before_to: Vec<SocketAddr>,
     /// The port of a started server, for templates.
     pub port: u16,
 }
@@ -81,6 +84,7 @@ mod tests {
             subscribe_to: address,
             half: None,
             publish_to: None,
+            before_to: Vec::new(),
             port: 1,
         }
     }

@@ -72,6 +72,24 @@ pub enum From {
     Json(String),
     /// The first group of this expression.
     Regex(Pattern),
+    /// A header line of an answer.
+    Header(String),
+    /// A cookie that an answer sets.
+    Cookie(String),
+}
+
+impl From {
+    /// Returns the value in a message; a message has no header lines.
+    pub(crate) fn in_message(&self, message: &[u8]) -> Option<String> {
+        match self {
+            From::Json(pointer) => json_in(message)?.pointer(pointer).map(text_of),
+            From::Regex(pattern) => {
+                let text = String::from_utf8_lossy(message);
+                Some(pattern.0.captures(&text)?.get(1)?.as_str().to_owned())
+            }
+            From::Header(_) | From::Cookie(_) => None,
+        }
+    }
 }
 
 /// A regular expression, as written.
@@ -135,11 +153,7 @@ impl Wait {
         }
         let mut captures = Captures::default();
         for capture in &self.captures {
-            let value = match &capture.from {
-                From::Json(pointer) => json()?.pointer(pointer).map(text_of)?,
-                From::Regex(pattern) => pattern.0.captures(&text)?.get(1)?.as_str().to_owned(),
-            };
-            captures.set(&capture.name, value);
+            captures.set(&capture.name, capture.from.in_message(message)?);
         }
         Some(captures)
     }

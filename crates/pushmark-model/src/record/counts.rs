@@ -147,6 +147,14 @@ sums! {
         age_time_us: i128,
         /// Messages whose content differs from the published content, measure.
         corrupt: u64,
+        /// Documents of instrumented requests that were read, measure.
+        documents: u64,
+        /// Of them, those of a time-out.
+        documents_timed_out: u64,
+        /// Lines that were no such document, measure.
+        documents_unreadable: u64,
+        /// Requests that received the events whose last request was read, measure.
+        document_receivers: u64,
         /// Counts of Bayeux clients.
         bayeux: Bayeux,
         /// Counts of polls beside a push connection.

@@ -56,6 +56,12 @@ sums! {
         gap: Distribution,
         /// Latency by the target's own timestamps.
         target_latency: Distribution,
+        /// By the server's clock, from the beginning of an emit to this request; measure.
+        document_emit: Distribution,
+        /// The same of the last request of each emit: how long the emit lasted.
+        document_emit_duration: Distribution,
+        /// By the server's clock, from the arrival of a request to its answer; measure.
+        document_held: Distribution,
         /// Latency of deliveries received in this interval, all phases: for the line in `windows.csv`.
         window_latency: Distribution,
     }

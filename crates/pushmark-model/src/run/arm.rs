@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bayeux, Browser, Connections, Delivery, Flood, Foreign, Generator, Hybrid, Ingest, Latency, LongPoll,
-    Observed, Phase, Poll, Published, Server, VerdictState, WarmUp, Wire,
+    Bayeux, Browser, Connections, Delivery, Documents, Flood, Foreign, Generator, Hybrid, Ingest, Latency,
+    LongPoll, Observed, Phase, Poll, Published, Server, VerdictState, WarmUp, Wire,
 };
 use crate::transport::Transport;
 
@@ -77,6 +77,9 @@ pub struct Arm {
     /// Only for `bayeux` and `bayeux-websocket`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bayeux: Option<Bayeux>,
+    /// What the server says of its answers, by its own clock; only with `load.instrumented`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub documents: Option<Documents>,
     /// Publications; absent in `observe`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub published: Option<Published>,

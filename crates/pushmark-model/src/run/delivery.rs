@@ -199,6 +199,9 @@ pub struct Published {
     pub failed: u64,
     /// Failures by kind, including publications that were never written.
     pub failed_by: BTreeMap<String, u64>,
+    /// The first trouble of publishing in words, of any phase: an answer, or the last output of a command.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub first_trouble: Option<String>,
     /// sent − due.
     pub lag: Latency,
     /// The part of it that is not the target's: without the wait for the target's answer to what the same peer

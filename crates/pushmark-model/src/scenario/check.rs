@@ -164,6 +164,7 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
         errors.push(no_template(*transport, &offered));
     }
     let mut compiler = Compiler { scenario, errors: Vec::new() };
+    compiler.before();
     for transport in offered {
         let template = endpoints.subscribe.of(transport).expect("offered");
         compiler.subscribe(&format!("target.subscribe.{transport}"), transport, template);

@@ -1,6 +1,8 @@
 //! Compiles the steps of a subscription, and checks them.
 
-use super::compiler::Compiler;
+use std::collections::BTreeMap;
+
+use super::compiler::{Compiler, header_name_ok};
 use super::error::ScenarioError;
 use super::steps::{StepSpec, WaitSpec};
 use super::target::SubscribeTemplate;
@@ -22,7 +24,7 @@ impl Compiler<'_> {
                     .accepted("one of them: a step may be a plain text, which is sent"),
             );
         }
-        let mut known: Vec<&str> = Vec::new();
+        let mut known = self.known_before();
         let mut steps = Vec::new();
         for (n, spec) in template.steps.iter().enumerate() {
             let key = format!("{key}.steps[{n}]");
@@ -72,7 +74,7 @@ impl Compiler<'_> {
     }
 
     fn wait(&mut self, key: &str, spec: &StepSpec) -> Option<Wait> {
-        let captures = self.captures(key, spec);
+        let captures = self.captures(key, &spec.capture, false);
         let key = format!("{key}.wait");
         let Some(wait) = &spec.wait else {
             return (!captures.is_empty()).then_some(Wait {
@@ -126,9 +128,15 @@ impl Compiler<'_> {
         Some(Wait { until, within_ns: wait.timeout.unwrap_or(TIMEOUT).0, captures })
     }
 
-    fn captures(&mut self, key: &str, spec: &StepSpec) -> Vec<Capture> {
+    /// Compiles where values come from. Only an answer to a request has header lines.
+    pub(super) fn captures(
+        &mut self,
+        key: &str,
+        spec: &BTreeMap<String, String>,
+        of_answer: bool,
+    ) -> Vec<Capture> {
         let mut captures = Vec::new();
-        for (name, from) in &spec.capture {
+        for (name, from) in spec {
             let key = format!("{key}.capture.{}", super::source::join(&[name]));
             let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
             if !is_name || name.is_empty() {
@@ -139,9 +147,12 @@ impl Compiler<'_> {
                 );
                 continue;
             }
-            let from = match from.starts_with('/') {
-                true => From::Json(from.clone()),
-                false => match self.pattern(&key, from) {
+            let named = |prefix: &str| from.strip_prefix(prefix).filter(|name| header_name_ok(name));
+            let from = match (named("header:"), named("cookie:")) {
+                (Some(name), _) if of_answer => From::Header(name.to_owned()),
+                (_, Some(name)) if of_answer => From::Cookie(name.to_owned()),
+                _ if from.starts_with('/') => From::Json(from.clone()),
+                _ => match self.pattern(&key, from) {
                     Some(pattern) if pattern.has_group() => From::Regex(pattern),
                     Some(_) => {
                         self.errors.push(

@@ -9,6 +9,8 @@ pub struct Endpoints {
     pub name: String,
     /// How clients subscribe.
     pub subscribe: SubscribeSet,
+    /// How clients subscribe with instrumented requests (CONTRACT 7); absent: not offered.
+    pub instrumented: Option<SubscribeSet>,
     /// How a message is published; absent: not possible from outside.
     pub publish: Option<PublishTemplate>,
     /// Whether it has emitters.
@@ -25,6 +27,7 @@ impl Endpoints {
         Some(Endpoints {
             name: first.map(|url| named(&origin(url), target.process.as_ref())).unwrap_or_default(),
             subscribe,
+            instrumented: None,
             publish: target.publish.clone(),
             emitters: false,
             started: target.process.is_some(),

@@ -48,6 +48,9 @@ pub struct Load {
     pub cursor: bool,
     /// Use a connection for more than one request. Default: true.
     pub keep_alive: bool,
+    /// Subscribe with requests whose answers say what the server did for them, by its own clock: the section `documents` of the result (stream and long-poll; servers that offer clause 7 of the contract). Default: false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub instrumented: bool,
     /// Longest wait for a TCP connection. Default: 10s.
     pub connect_timeout: Nanos,
     /// Longest wait from the request to the response head, or to the `ready` text if there is one. Default: 10s.
@@ -80,6 +83,7 @@ impl Default for Load {
             hold: Nanos(45_000_000_000),
             cursor: true,
             keep_alive: true,
+            instrumented: false,
             connect_timeout: Nanos(10_000_000_000),
             handshake_timeout: Nanos(10_000_000_000),
             idle_timeout: None,

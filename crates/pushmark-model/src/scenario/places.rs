@@ -19,6 +19,8 @@ pub(crate) enum Use {
     Awaited,
     /// Sent or used unchanged.
     Plain,
+    /// URL, header lines and body of a request before the subscription.
+    Before,
     /// URL, header lines and body of a client's request.
     Request,
     /// A WebSocket message of a client.
@@ -42,7 +44,7 @@ pub(crate) enum Use {
 }
 
 /// The path of each key and its use. `*` is an index of a list or a name that the user gives.
-const USES: [(&str, Use); 40] = [
+const USES: [(&str, Use); 48] = [
     ("name", Use::NotSent),
     ("analysis", Use::NotSent),
     ("thresholds.*", Use::NotSent),
@@ -58,6 +60,9 @@ const USES: [(&str, Use); 40] = [
     ("target.process.env.*", Use::Command),
     ("target.process.ready", Use::Command),
     ("target.headers.*", Use::Shared),
+    ("target.before.*.url", Use::Before),
+    ("target.before.*.headers.*", Use::Before),
+    ("target.before.*.body", Use::Before),
     ("target.subscribe.*.url", Use::Request),
     ("target.subscribe.*.headers.*", Use::Request),
     ("target.subscribe.*.body", Use::Request),
@@ -83,6 +88,11 @@ const USES: [(&str, Use); 40] = [
     ("target.publish.websocket.after_open.*", Use::FeedOpen),
     ("target.publish.websocket.answer.*.on", Use::Awaited),
     ("target.publish.websocket.ready", Use::Awaited),
+    ("target.publish.command.start.*", Use::FeedRequest),
+    ("target.publish.command.env.*", Use::FeedRequest),
+    ("target.publish.command.line", Use::Publication),
+    ("target.publish.command.ready", Use::Awaited),
+    ("target.publish.command.cwd", Use::NotSent),
 ];
 
 impl Use {
@@ -90,7 +100,21 @@ impl Use {
     pub(crate) fn places(self) -> &'static [&'static str] {
         match self {
             Use::NotSent | Use::Awaited | Use::Plain => &[],
-            Use::Request | Use::Shared => {
+            Use::Before => {
+                &["channel", "channels", "client", "client.NAME", "port", "secret.NAME", "capture.NAME"]
+            }
+            Use::Request => &[
+                "channel",
+                "channels",
+                "client",
+                "client.NAME",
+                "cursor",
+                "hold_ms",
+                "port",
+                "secret.NAME",
+                "capture.NAME",
+            ],
+            Use::Shared => {
                 &["channel", "channels", "client", "client.NAME", "cursor", "hold_ms", "port", "secret.NAME"]
             }
             Use::Sent | Use::StepAwaited => {
@@ -119,7 +143,7 @@ impl Use {
         match self {
             Use::NotSent | Use::Plain => "this text is used as it is",
             Use::Awaited => "this text is compared with what comes, as it is",
-            Use::Request => "a subscription has none",
+            Use::Before | Use::Request => "a subscription has none",
             Use::Shared | Use::Publication => "a publication from outside has none",
             Use::Sent | Use::StepAwaited => "a message of a client has none",
             Use::Peer => "a client's publication has none",

@@ -24,7 +24,7 @@ pub struct Publisher {
     pub arrivals: Arrivals,
     /// How publications are sent (external). Default: post.
     pub over: Over,
-    /// Number of publisher connections (external). Post: the maximum; a due publication opens a connection if none is idle. WebSocket: the exact number; each channel uses one of them. Default: 64 for post, 4 for websocket.
+    /// Number of publisher connections (external). Post: the maximum; a due publication opens a connection if none is idle. WebSocket and command: the exact number of connections or processes; each channel uses one of them. Default: 64 for post, 4 for websocket, 1 for command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// Size of the payload with its stamp and without framing; at least 48B. Sizes of a range are drawn uniformly. Default: 128B.
@@ -49,6 +49,7 @@ impl Publisher {
         self.connections.unwrap_or(match self.over {
             Over::Post => 64,
             Over::WebSocket => 4,
+            Over::Command => 1,
         })
     }
 }
@@ -107,6 +108,8 @@ pub enum Over {
     Post,
     /// One text message per publication over WebSockets that stay open: a feed.
     WebSocket,
+    /// One line per publication to a process that stays (`[target.publish.command]`).
+    Command,
 }
 
 /// Highest rate on a channel. Stamps and emitters count whole µs.

@@ -1,5 +1,7 @@
 //! Resolves a scenario and the endpoints of its target to a [`Plan`]: every number filled in.
 
+use std::borrow::Cow;
+
 use super::Scenario;
 use super::check::{no_emitters, no_peer_text, no_template};
 use super::compiler::Compiler;
@@ -39,8 +41,8 @@ pub struct Context<'c> {
 /// Returns every request of the scenario that this target cannot meet. Errors have keys but no places
 /// ([`Source::locate_all`](super::Source::locate_all) adds them).
 pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<ScenarioError>> {
-    let endpoints = context.endpoints;
     let mut compiler = Compiler { scenario, errors: Vec::new() };
+    let endpoints = &instrumented(scenario, context.endpoints, &mut compiler.errors);
     let publisher = publisher(scenario, endpoints);
     let mode = publisher.as_ref().map(|p| p.mode);
     let transports = transports(scenario, endpoints, mode, &mut compiler.errors);
@@ -66,6 +68,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         Some(template) if mode == Some(Mode::External) => compiler.publish_over(template),
         _ => None,
     };
+    let before = compiler.before();
     let mut arms = Vec::new();
     for transport in &transports {
         let key = format!("target.subscribe.{transport}");
@@ -90,7 +93,9 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             }
         };
         let Ok(hybrid) = compiler.hybrid(endpoints, &subscribe) else { continue };
-        let secure = subscribe.tls || publish.as_ref().is_some_and(|publish| publish.tls);
+        let secure = subscribe.tls
+            || before.iter().any(|request| request.tls)
+            || publish.as_ref().is_some_and(|publish| publish.tls);
         let mut arm = ArmPlan {
             transport: *transport,
             hybrid,
@@ -99,6 +104,7 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
             nonce: 0,
             seed: scenario.seed,
             publish: publish.clone(),
+            before: before.clone(),
             tls: secure.then(|| context.tls.cloned().unwrap_or_default()),
             subscribe,
             publisher: publisher.clone(),
@@ -120,6 +126,33 @@ pub fn resolve(scenario: &Scenario, context: &Context<'_>) -> Result<Plan, Vec<S
         seed: scenario.seed,
         arms,
     })
+}
+
+/// Returns the endpoints with the requests that the scenario asks for: with `load.instrumented` those whose
+/// answers say what the server did for them.
+fn instrumented<'e>(
+    scenario: &Scenario,
+    endpoints: &'e Endpoints,
+    errors: &mut Vec<ScenarioError>,
+) -> Cow<'e, Endpoints> {
+    if !scenario.load.instrumented {
+        return Cow::Borrowed(endpoints);
+    }
+    let error = |message: String| ScenarioError::at("load.instrumented", message).found("true");
+    if scenario.publisher.as_ref().is_some_and(|publisher| publisher.check) {
+        errors.push(
+            error("the content of a publication inside a document is not compared".to_owned())
+                .accepted("publisher.check = false"),
+        );
+    }
+    let Some(requests) = &endpoints.instrumented else {
+        errors.push(
+            error(format!("`{}` offers no instrumented requests", endpoints.name))
+                .accepted("a server of `pushmark servers list` that offers clause 7 of the contract"),
+        );
+        return Cow::Borrowed(endpoints);
+    };
+    Cow::Owned(Endpoints { subscribe: requests.clone(), ..endpoints.clone() })
 }
 
 /// Returns the transports to run, in display order. Requested transports that the target lacks are errors.
@@ -263,6 +296,7 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
         seed: scenario.seed,
         subscribe: nowhere(),
         publish: None,
+        before: Vec::new(),
         tls: None,
         connections: load.connections,
         browsers: load.browsers,
@@ -275,6 +309,7 @@ fn arm(scenario: &Scenario, publisher: Option<&PublisherPlan>) -> ArmPlan {
         hybrid: None,
         hold_ns: load.hold.0,
         keep_alive: load.keep_alive,
+        instrumented: load.instrumented,
         connect_timeout_ns: load.connect_timeout.0,
         handshake_timeout_ns: load.handshake_timeout.0,
         idle_timeout_ns: load.idle_timeout.map(|t| t.0),

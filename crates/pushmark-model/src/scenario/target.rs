@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::before::BeforeSpec;
 use super::plain::{self, Plain};
 use super::stamp::StampTemplate;
 use super::steps::StepSpec;
@@ -60,6 +61,9 @@ pub struct Target {
     /// TLS settings for `https` and `wss` URLs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSpec>,
+    /// Requests that each client makes, in order, before it subscribes: to log in, or to negotiate. They are made again before each new subscription.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<BeforeSpec>,
     /// How clients of each transport subscribe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<SubscribeSet>,
@@ -236,7 +240,7 @@ pub struct PublishTemplate {
     /// Request method. Default: POST.
     #[serde(default = "post")]
     pub method: String,
-    /// URL template (http or https). Optional if `websocket` is given.
+    /// URL template (http or https). Optional if `websocket` or `command` is given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// Header lines, a template per name, in addition to those of the target.
@@ -248,6 +252,29 @@ pub struct PublishTemplate {
     /// How to publish over a WebSocket that stays open (publisher.over = "websocket").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websocket: Option<FeedTemplate>,
+    /// How to publish with a command that takes a line for each message (publisher.over = "command").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandTemplate>,
+}
+
+/// A command that publishes: a process that stays, and takes a line for each message.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandTemplate {
+    /// Program and arguments; may name `{port}`. It is started `publisher.connections` times; each channel uses one of these processes.
+    pub start: Vec<String>,
+    /// Line of a publication, without its end; must name `{message}`. Default: `{message}`.
+    #[serde(default = "message")]
+    pub line: String,
+    /// Text of its output after which it takes lines. Default: it takes them at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Additional environment variables (templates).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Working folder. Default: the scenario's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }
 
 /// How messages are published over a WebSocket.
@@ -310,7 +337,9 @@ impl Target {
         let subscribe = self.subscribe.iter();
         let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
         let published = self.publish.iter();
-        let mut urls = subscribed.map(|template| &template.url).chain(published.clone().map(|p| &p.url));
+        let before = self.before.iter().map(|request| &request.url);
+        let subscribed = before.chain(subscribed.map(|template| &template.url));
+        let mut urls = subscribed.chain(published.clone().map(|p| &p.url));
         let ready = self.process.iter().filter_map(|process| process.ready.as_ref());
         let mut others = published.filter_map(|p| p.websocket.as_ref()).map(|feed| &feed.url).chain(ready);
         let secure = |url: &String| {

@@ -38,8 +38,16 @@ impl Compiler<'_> {
             self.messages(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
         let peer = template.publish.as_ref().and_then(|t| self.message(&format!("{key}.publish"), t));
         let heartbeats = self.heartbeats(key, &template.answer, separator);
-        let captured: Vec<&str> =
-            template.steps.iter().flat_map(|step| step.capture.keys().map(String::as_str)).collect();
+        let known = self.known_before();
+        let path = url.iter().flat_map(|url| url.path.places());
+        self.captured(&url_key, path, &known);
+        for (name, value) in &headers {
+            let key = format!("{key}.headers.{}", super::source::join(&[name]));
+            self.captured(&key, value.places(), &known);
+        }
+        self.captured(&format!("{key}.body"), body.iter().flat_map(Message::places), &known);
+        let taken = template.steps.iter().flat_map(|step| step.capture.keys().map(String::as_str));
+        let captured: Vec<&str> = known.into_iter().chain(taken).collect();
         for (n, sent) in every.iter().enumerate() {
             self.captured(&format!("{key}.every[{n}].send"), sent.places(), &captured);
         }
@@ -121,7 +129,7 @@ impl Compiler<'_> {
     pub(super) fn publish(&mut self, key: &str, template: &PublishTemplate) -> Option<Publish> {
         let before = self.errors.len();
         if template.url.is_empty() {
-            self.errors.push(no_url(key, template.websocket.is_some()));
+            self.errors.push(no_url(key, template));
             return None;
         }
         let url = self.url(&format!("{key}.url"), &template.url, false);
@@ -377,12 +385,13 @@ impl Compiler<'_> {
 }
 
 /// Reports that `[target.publish]` has no URL.
-fn no_url(key: &str, feeds: bool) -> ScenarioError {
+fn no_url(key: &str, template: &PublishTemplate) -> ScenarioError {
     let error = ScenarioError::at(key, "[target.publish] has no `url` to post messages to")
         .accepted("url = \"http://HOST:PORT/PATH?channel={channel}\"");
-    match feeds {
-        true => error.help("or publish over its WebSocket: publisher.over = \"websocket\""),
-        false => error,
+    match (&template.websocket, &template.command) {
+        (Some(_), _) => error.help("or publish over its WebSocket: publisher.over = \"websocket\""),
+        (None, Some(_)) => error.help("or publish with its command: publisher.over = \"command\""),
+        (None, None) => error,
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod bayeux;
 mod browsers;
 pub(crate) mod connections;
 mod cpu;
+mod documents;
 pub(crate) mod fates;
 mod flood;
 pub(crate) mod flow;
@@ -57,7 +58,7 @@ const LATENCY: [&str; 3] = ["delivery.p50", "delivery.p90", "delivery.p99"];
 
 /// Every figure, by section, with its id and the metrics (or families) it shows. A doubt about other
 /// metrics does not affect the figure.
-const FIGURES: [(Section, &str, Make, &[&str]); 24] = [
+const FIGURES: [(Section, &str, Make, &[&str]); 25] = [
     (Section::Crowd, "flood", flood::totals, &["flood"]),
     (Section::Crowd, "flood-rate", flood::rate, &["flood"]),
     (Section::Crowd, "deliveries", fates::figure, &["counts"]),
@@ -84,6 +85,7 @@ const FIGURES: [(Section, &str, Make, &[&str]); 24] = [
     (Section::Connections, "flow", flow::figure, &["rates"]),
     (Section::Connections, "connect", connections::times, &["connect"]),
     (Section::Transports, "long-poll", asking::long_poll, &["requests", "counts"]),
+    (Section::Transports, "documents", documents::figure, &["documents.emit.p50", "documents.held.p50"]),
     (Section::Transports, "bayeux", bayeux::long_polling, &["requests", "counts"]),
     (Section::Transports, "bayeux-websocket", bayeux::websocket, &["requests", "counts"]),
     (Section::Transports, "poll", asking::poll, &["poll.age_at_receipt.p50", "counts"]),

@@ -244,6 +244,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             receivers_per_publication: Some(982.0),
             new_connections: 0,
         }),
+        documents: None,
         published: Some(Published {
             due: PUBLICATIONS,
             sent: PUBLICATIONS,

@@ -7,8 +7,8 @@ use pushmark_model::plan::Half;
 use pushmark_model::plan::{Mode, Over, Phases};
 use pushmark_model::record::{Counts, HEAT_ROWS, Last};
 use pushmark_model::run::{
-    Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Heat, LastSaid, LongPoll, Observed, Phase, Poll,
-    Published, Tls, Window, Wire,
+    Bayeux, BayeuxAdvice, Connect, Connections, Delivery, Documents, Heat, LastSaid, LongPoll, Observed,
+    Phase, Poll, Published, Tls, Window, Wire,
 };
 use pushmark_model::transport::Transport;
 
@@ -221,6 +221,7 @@ impl Gathered {
             sent,
             failed: counts.publish_failed + cut_off,
             failed_by,
+            first_trouble: self.total.words.refusal.clone(),
             lag: times.publish_lag.summary_of_all(),
             own_lag: (times.publish_own_lag.count() > 0).then(|| times.publish_own_lag.summary_of_all()),
             accept: answered.then(|| times.publish_accept.summary_of_all()),
@@ -305,6 +306,22 @@ impl Gathered {
             second_open_max: self.seconds().values().map(|s| s.second_open_max).max().unwrap_or(0),
             messages_per_reply: (counts.replies > 0)
                 .then(|| counts.replied_messages as f64 / counts.replies as f64),
+        })
+    }
+
+    /// What the server says of its answers.
+    pub fn documents(&self) -> Option<Documents> {
+        let (counts, times) = (&self.total.counts, &self.total.times);
+        let emits = times.document_emit_duration.summary_of_all();
+        self.plan.instrumented.then(|| Documents {
+            read: counts.documents,
+            timeouts: counts.documents_timed_out,
+            unreadable: counts.documents_unreadable,
+            emit: times.document_emit.summary_of_all(),
+            receivers: (emits.count > 0).then(|| counts.document_receivers as f64 / emits.count as f64),
+            emit_duration: emits,
+            held: times.document_held.summary_of_all(),
+            registered_max: self.total.registered_max,
         })
     }
 

@@ -85,6 +85,7 @@ impl Gathered {
             troubles: record.troubles.clone(),
             subscribed_by: record.subscribed_by,
             hold_advised_ms: record.hold_advised_ms,
+            registered_max: record.registered_max,
             clients: record.clients.clone(),
             words: record.words.clone(),
             ..Record::default()

@@ -67,6 +67,7 @@ pub(super) fn measure(
         subscribe_to: up.subscribe_to,
         half: None,
         publish_to: up.publish_to,
+        before_to: up.before_to.clone(),
         port: up.port,
     };
     let pool = ShardPool::start((0..shards).map(shard).collect(), cpus, Vec::new())?;

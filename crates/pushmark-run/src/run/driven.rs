@@ -379,6 +379,7 @@ fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec
             subscribe_to: up.subscribe_to,
             half,
             publish_to: up.publish_to,
+            before_to: up.before_to.clone(),
             port: up.port,
         })
     };

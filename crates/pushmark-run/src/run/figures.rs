@@ -81,6 +81,7 @@ pub(super) fn figures_of(
         hybrid: gathered.hybrid(unpublished),
         long_poll: gathered.long_poll(),
         bayeux: gathered.bayeux(),
+        documents: gathered.documents(),
         published: gathered.published(emitted),
         server,
         generator,

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use pushmark_model::plan::{ArmPlan, Tls};
+use anyhow::{Context as _, ensure};
+use pushmark_model::plan::{ArmPlan, CommandPlan, Over, Publish, Tls};
 use pushmark_model::run::LastWords;
 use pushmark_model::secret::SecretValues;
 use pushmark_model::template::{Template, Values};
@@ -69,6 +69,8 @@ pub struct Up {
     pub port: u16,
     pub(super) subscribe_to: SocketAddr,
     pub(super) publish_to: Option<SocketAddr>,
+    /// Where the requests before the subscription are sent.
+    pub(super) before_to: Vec<SocketAddr>,
     /// Time from the start of its process to its first successful answer.
     pub(super) ready_us: Option<u64>,
 }
@@ -218,10 +220,17 @@ impl Target {
         let subscribe = &arm.subscribe;
         let subscribe_to = resolve::host(&subscribe.host, subscribe.port.unwrap_or(port))?;
         let publish_to = match &arm.publish {
-            Some(publish) => Some(resolve::host(&publish.host, publish.port.unwrap_or(port))?),
+            Some(Publish { over: Over::Command(command), .. }) => {
+                is_program(command)?;
+                None
+            }
             None => None,
+            Some(publish) => Some(resolve::host(&publish.host, publish.port.unwrap_or(port))?),
         };
-        Ok(Up { process, port, subscribe_to, publish_to, ready_us })
+        let before = arm.before.iter();
+        let before = before.map(|request| resolve::host(&request.host, request.port.unwrap_or(port)));
+        let before_to = before.collect::<anyhow::Result<_>>()?;
+        Ok(Up { process, port, subscribe_to, publish_to, before_to, ready_us })
     }
 
     /// Turns its log on or off, if requested.
@@ -298,6 +307,21 @@ impl Target {
         };
         self.variables.iter().map(|(name, value)| (name.clone(), filled(value))).collect()
     }
+}
+
+/// Fails if the command that publishes names no program of this machine: better before the run than in it.
+fn is_program(command: &CommandPlan) -> anyhow::Result<()> {
+    let Some(program) = command.start.first().map(Template::source) else { return Ok(()) };
+    let there = match program.contains(['/', '{']) {
+        // As the kernel looks for it: from the folder in which it is started.
+        true => {
+            program.contains('{')
+                || command.folder.as_deref().unwrap_or(Path::new("")).join(program).is_file()
+        }
+        false => paths::in_path(program).is_some(),
+    };
+    ensure!(there, "target.publish.command.start: there is no program `{program}` on this machine");
+    Ok(())
 }
 
 /// The value of `--token TOKEN` or `--token=TOKEN`.

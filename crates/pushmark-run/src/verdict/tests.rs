@@ -34,6 +34,7 @@ pub(super) fn arm() -> Arm {
         poll: None,
         hybrid: None,
         long_poll: None,
+        documents: None,
         bayeux: None,
         tls: None,
         published: Some(Published {

@@ -55,8 +55,8 @@ fn an_unknown_key_is_named_with_the_nearest() {
        ╰────
       help: accepted: connections, browsers, ramp, settle, warmup,
             duration, drain, deadline, poll_interval, hybrid, hold,
-            cursor, keep_alive, connect_timeout, handshake_timeout,
-            idle_timeout, reconnect, source_ips
+            cursor, keep_alive, instrumented, connect_timeout,
+            handshake_timeout, idle_timeout, reconnect, source_ips
     "##);
 }
 
@@ -1359,7 +1359,7 @@ sse = "http://h/{chanel}""#,
        ·                ╰── did you mean `{channel}`?
        ╰────
       help: accepted: {channel}, {channels}, {client}, {client.NAME},
-            {cursor}, {hold_ms}, {port}, {secret.NAME}
+            {cursor}, {hold_ms}, {port}, {secret.NAME}, {capture.NAME}
             {{chanel}} stands for the text {chanel}
     "##);
 }
@@ -1740,8 +1740,8 @@ fn an_unknown_key_in_a_flag() {
       help: did you mean `connections`?
             accepted: connections, browsers, ramp, settle, warmup,
             duration, drain, deadline, poll_interval, hybrid, hold,
-            cursor, keep_alive, connect_timeout, handshake_timeout,
-            idle_timeout, reconnect, source_ips
+            cursor, keep_alive, instrumented, connect_timeout,
+            handshake_timeout, idle_timeout, reconnect, source_ips
     "##);
 }
 

@@ -100,13 +100,13 @@ impl Shard {
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
         let subscribes = conn.client.will_subscribe(Lane::Connect);
         self.io.scratch.clear();
-        let who = (conn.number, Lane::Connect);
+        let of = (conn.number, &channels[..], conn.steps.as_ref().map(|steps| &steps.captures));
         self.asking.requests.subscribe(
             arm,
             &self.asking.config,
             &mut conn.client,
-            who,
-            &channels,
+            Lane::Connect,
+            of,
             &mut self.io.scratch,
         );
         // The time-out includes the hold while the server may hold a connect. Otherwise it covers only

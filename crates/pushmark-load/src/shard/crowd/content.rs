@@ -20,7 +20,7 @@ impl Shard {
             return;
         };
         for bytes in bytes.chunks(KEPT_MAX) {
-            let kept = &mut self.crowd[index].line_mut(lane).checked;
+            let kept = &mut self.crowd[index].line_mut(lane).kept;
             kept.extend_from_slice(bytes);
             if kept.len() > KEPT_MAX + 2 * size_max {
                 self.look_into_content(index, lane, false);
@@ -31,13 +31,13 @@ impl Shard {
     /// Checks the rest of a complete message.
     #[inline]
     pub(super) fn check_content(&mut self, index: u32, lane: Lane) {
-        if !self.crowd[index].line(lane).checked.is_empty() {
+        if !self.crowd[index].line(lane).kept.is_empty() {
             self.look_into_content(index, lane, true);
         }
     }
 
     fn look_into_content(&mut self, index: u32, lane: Lane, whole: bool) {
-        let mut kept = std::mem::take(&mut self.crowd[index].line_mut(lane).checked);
+        let mut kept = std::mem::take(&mut self.crowd[index].line_mut(lane).kept);
         let arm = &self.plan.arm;
         let Some(publisher) = &arm.publisher else { return };
         let size =
@@ -52,7 +52,7 @@ impl Shard {
         };
         self.accounting.record.counts.corrupt += corrupt;
         if !whole {
-            self.crowd[index].line_mut(lane).checked = kept;
+            self.crowd[index].line_mut(lane).kept = kept;
         }
     }
 }

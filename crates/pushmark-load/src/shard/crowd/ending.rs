@@ -15,6 +15,10 @@ use crate::trouble;
 impl Shard {
     /// The client has timed out.
     pub(crate) fn client_timed_out(&mut self, index: u32) {
+        if let Some(request) = self.errand_in_words(index) {
+            let what = format!("{request}: no answer in time");
+            return self.lost(index, Lane::Connect, "timeout_before", &what);
+        }
         let conn = &self.crowd[index];
         let (kind, what) = match conn.first.phase {
             Phase::Connecting if self.is_handshaking(index, Lane::Connect) => {
@@ -177,6 +181,7 @@ impl Shard {
 
     pub(super) fn come_back(&mut self, index: u32) {
         let conn = &mut self.crowd[index];
+        conn.prepared = false;
         let Reconnect::FullJitter { base_ns, max_ns } = self.plan.arm.reconnect else {
             return self.gone(index);
         };
@@ -211,6 +216,9 @@ impl Shard {
 
     /// Closes the connection, as a client may at any time. The session goes on.
     pub(super) fn close(&mut self, index: u32, lane: Lane) {
+        if lane == Lane::Connect {
+            self.end_errand(index);
+        }
         let conn = &mut self.crowd[index];
         if let Some(link) = conn.forget_link(lane) {
             self.io.poller.forget(link.fd());

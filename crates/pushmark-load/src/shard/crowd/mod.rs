@@ -2,7 +2,9 @@
 //! file holds one part: as methods of the shard if it also needs the time, the sockets or the accounts.
 
 mod bayeux;
+mod before;
 mod content;
+mod documents;
 mod ending;
 mod hearing;
 mod pacing;
@@ -142,6 +144,9 @@ impl Shard {
 
     /// Begins to connect one of the client's lines, which must be there.
     pub(super) fn connect(&mut self, index: u32, lane: Lane) {
+        if lane == Lane::Connect && self.is_unprepared(index) {
+            return self.prepare(index);
+        }
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index];
         let counts = &mut self.accounting.record.counts;

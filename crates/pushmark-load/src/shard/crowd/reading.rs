@@ -315,8 +315,10 @@ impl Shard {
                 }
                 self.keep_content(index, lane, bytes);
                 self.data(index, lane, bytes);
+                self.read_documents(index, lane, bytes);
             }
             Event::MessageEnd => {
+                self.read_last_document(index, lane);
                 self.check_content(index, lane);
                 self.message_ended(index, lane);
                 // Afterwards: the message that ends the last step came before the subscription stood.

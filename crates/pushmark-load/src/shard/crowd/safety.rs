@@ -76,9 +76,11 @@ impl Shard {
         let channels: Vec<u32> = self.accounting.channels_of(index).collect();
         self.io.scratch.clear();
         let number = conn.number;
+        let captures = conn.steps.as_ref().map(|steps| steps.captures.clone());
         let (client, seen) = conn.client_on(Lane::Command);
         let Safety { arm, config, requests, .. } = safety;
-        requests.subscribe(arm, config, client, (number, seen), &channels, &mut self.io.scratch);
+        let of = (number, &channels[..], captures.as_ref());
+        requests.subscribe(arm, config, client, seen, of, &mut self.io.scratch);
         let line = conn.line_mut(Lane::Command);
         line.phase = Phase::Asked;
         line.give_up_ns = Clock::now() + arm.handshake_timeout_ns;

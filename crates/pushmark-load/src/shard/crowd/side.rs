@@ -167,13 +167,13 @@ impl Shard {
         let conn = &mut self.crowd[index];
         conn.side.as_mut().expect("a second line").unanswered += taken;
         self.io.scratch.clear();
-        let who = (conn.number, Lane::Command);
+        let of = (conn.number, &[][..], conn.steps.as_ref().map(|steps| &steps.captures));
         self.asking.requests.subscribe(
             &self.plan.arm,
             &self.asking.config,
             &mut conn.client,
-            who,
-            &[],
+            Lane::Command,
+            of,
             &mut self.io.scratch,
         );
         if self.io.scratch.is_empty() {

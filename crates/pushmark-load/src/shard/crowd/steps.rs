@@ -4,12 +4,15 @@ use pushmark_model::plan::{Since, Wait};
 use pushmark_model::record::SubscribedBy;
 
 use crate::shard::Shard;
-use crate::steps::MESSAGE_MAX;
+use crate::steps::{MESSAGE_MAX, Steps};
 
 impl Shard {
     /// Begins the steps on a new connection.
     pub(super) fn begin_steps(&mut self, index: u32) {
-        self.crowd[index].steps = Some(Box::default());
+        // What the requests before the subscription took stays.
+        let steps = self.crowd[index].steps.get_or_insert_default();
+        let captures = std::mem::take(&mut steps.captures);
+        **steps = Steps { captures, ..Steps::default() };
         self.next_steps(index);
     }
 

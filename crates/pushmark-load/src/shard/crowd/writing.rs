@@ -39,8 +39,8 @@ impl Shard {
             arm,
             &self.asking.config,
             &mut conn.client,
-            (conn.number, Lane::Connect),
-            &channels,
+            Lane::Connect,
+            (conn.number, &channels[..], conn.steps.as_ref().map(|steps| &steps.captures)),
             &mut self.io.scratch,
         );
         let asked_ns = Clock::now();
