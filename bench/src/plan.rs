@@ -101,6 +101,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             body: None,
             ends: false,
             subprotocol: String::new(),
+            deflate: None,
             steps: Vec::new(),
             separator: None,
             after_open: Vec::new(),

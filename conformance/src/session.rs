@@ -197,6 +197,6 @@ fn note(config: &Config, message: &mut Vec<u8>, event: Event<'_>) -> Option<Hear
         Event::Comment => Heard::Comment,
         Event::Pong => Heard::Pong,
         Event::Closed { code, .. } => Heard::Closed(code),
-        Event::Asked { .. } | Event::Published { .. } | Event::Forgotten => return None,
+        Event::Asked { .. } | Event::Published { .. } | Event::Forgotten | Event::Inflated => return None,
     })
 }

@@ -10,7 +10,7 @@ use pushmark_report::suite::parts::{
 
 use crate::questions::Questions;
 use crate::study::{SUITES, StudySuite};
-use crate::{Drawn, answers, printed, settings};
+use crate::{Drawn, again, answers, printed, settings};
 
 /// Draws the page of the study to which all these suites belong, and its figures.
 ///
@@ -92,10 +92,10 @@ fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudyS
             };
         }
     }
-    crashes(out, &view);
-    printed::table(out, &view);
+    crashes(out, &view, &kept.folder);
+    printed::table(out, &view, &kept.folder);
     let run = only_run(&view);
-    figures(out, drawn, &View::new(&run, &kept.runs), number);
+    figures(out, drawn, (&view, &View::new(&run, &kept.runs)), &kept.folder, number);
     Ok(())
 }
 
@@ -146,26 +146,26 @@ fn set_up(out: &mut String, view: &View<'_>, folder: &str) {
     );
 }
 
-fn figures(out: &mut String, drawn: &mut Vec<Drawn>, view: &View<'_>, number: u32) {
+fn figures(
+    out: &mut String,
+    drawn: &mut Vec<Drawn>,
+    (whole, view): (&View<'_>, &View<'_>),
+    folder: &str,
+    number: u32,
+) {
     for Picture { figure, says, caption, svg } in pictures(view) {
         let name = format!("{number}/{}-{}.svg", view.suite.name, figure.id);
         let by = figure.number.as_ref().map_or(String::new(), |n| format!("{n} of the study: "));
         let _ = writeln!(out, "### {by}{}\n\n{says}\n", figure.title);
         let _ = writeln!(out, "![{}]({name})\n\n{}.\n", figure.title, caption.trim_end_matches('.'));
-        let ids: Vec<String> =
-            view.chosen(&figure).into_iter().map(ids).filter(|ids| !ids.is_empty()).collect();
-        let _ = writeln!(out, "<details><summary>its runs</summary>\n\n{}\n\n</details>\n", ids.join(", "));
+        let chosen: Vec<&Cell<'_>> = view.chosen(&figure).into_iter().filter(|cell| cell.n() > 0).collect();
+        again::unfolded(out, whole, &chosen, folder);
         drawn.push(Drawn { name, text: svg });
     }
 }
 
-/// Returns the runs of a cell, marked as code.
-fn ids(cell: &Cell<'_>) -> String {
-    cell.run_ids().iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
-}
-
 /// Names servers that died, and servers that were printed as crashed and held.
-fn crashes(out: &mut String, view: &View<'_>) {
+fn crashes(out: &mut String, view: &View<'_>, folder: &str) {
     let mut lines = Vec::new();
     for cell in &view.cells {
         for arm in cell.arms() {
@@ -176,7 +176,7 @@ fn crashes(out: &mut String, view: &View<'_>) {
                 _ if hung => "the server hung at the end, and was killed".to_owned(),
                 _ => continue,
             };
-            lines.push(format!("- `{}`: {how}. Run {}.", cell.case.id, ids(cell)));
+            lines.push(format!("- `{}`: {how}. Runs {}.", cell.case.id, again::runs(cell, folder)));
         }
     }
     let mut told: Vec<&str> = Vec::new();
@@ -192,10 +192,10 @@ fn crashes(out: &mut String, view: &View<'_>) {
         if cell.fate() != Fate::Died {
             told.push(&cell.case.id);
             lines.push(format!(
-                "- `{}`: printed as crashed; here it did not, and was {}. Run {}.",
+                "- `{}`: printed as crashed; here it did not, and was {}. Runs {}.",
                 cell.case.id,
                 cell.fate().name(),
-                ids(cell)
+                again::runs(cell, folder)
             ));
         }
     }

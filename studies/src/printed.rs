@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use pushmark_model::suite::{Figure, FigureKind};
 use pushmark_report::suite::parts::{Cell, Quantity, View, stands};
 
+use crate::again;
+
 /// A printed number and the cell it belongs to.
 struct Pair<'v, 'a> {
     cell: &'v Cell<'a>,
@@ -14,7 +16,7 @@ struct Pair<'v, 'a> {
 }
 
 /// Writes the table, and a sentence a figure about order and ratio.
-pub(super) fn table(out: &mut String, view: &View<'_>) {
+pub(super) fn table(out: &mut String, view: &View<'_>, folder: &str) {
     let mut rows = String::new();
     let mut says = String::new();
     for figure in &view.suite.figures {
@@ -26,7 +28,7 @@ pub(super) fn table(out: &mut String, view: &View<'_>) {
         for pair in &pairs {
             let measured = pair.measured.map_or_else(
                 || format!("– {}", pair.cell.fate().name()),
-                |value| format!("{} (run {})", quantity.show(value), pair.cell.run_ids().join(", ")),
+                |value| format!("{} (runs {})", quantity.show(value), again::runs(pair.cell, folder)),
             );
             let _ = writeln!(
                 rows,

@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod ci;
 mod instructions;
+mod presets;
 mod record;
 mod servers;
 mod shell;
@@ -25,7 +26,7 @@ struct Chore {
     run: fn(&[String]) -> anyhow::Result<()>,
 }
 
-const CHORES: [Chore; 10] = [
+const CHORES: [Chore; 11] = [
     Chore {
         name: "test",
         arguments: "[--install] [--all]",
@@ -56,6 +57,12 @@ const CHORES: [Chore; 10] = [
         arguments: "[--table] [NAME ...]",
         about: "measure the reference servers and write the table of servers/README.md",
         run: servers::run,
+    },
+    Chore {
+        name: "presets",
+        arguments: "[NAME ...]",
+        about: "run presets against their real servers, beside their own clients, and write docs/servers",
+        run: presets::run,
     },
     Chore {
         name: "record",

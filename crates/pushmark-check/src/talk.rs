@@ -1,10 +1,12 @@
 //! The WebSocket of a target that its scenario describes: steps, and heartbeats that are answered.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use pushmark_model::message::Message;
 use pushmark_model::plan::{ArmPlan, Since};
-use pushmark_model::template::{Captures, Values};
+use pushmark_model::template::{Captures, Drawn, Values};
+use pushmark_net::Clock;
 use pushmark_proto::websocket::Opcode;
 
 use super::outcome::{Outcome, Step, brief, failed, holds, shown};
@@ -13,8 +15,18 @@ use super::websocket::{Message as Came, Socket};
 /// How long the client listens at a time, before it looks whether its time is over.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The source of `{uuid}` and `{seq}`.
+static DRAWN: LazyLock<Drawn> = LazyLock::new(|| Drawn::new(Clock::realtime()));
+
 pub(super) fn values<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str]) -> Values<'v> {
-    Values { channels, port, fields: arm.clients.as_ref(), secrets: Some(&arm.secrets), ..Values::default() }
+    Values {
+        channels,
+        port,
+        fields: arm.clients.as_ref(),
+        secrets: Some(&arm.secrets),
+        drawn: Some(&DRAWN),
+        ..Values::default()
+    }
 }
 
 /// A WebSocket of a target, with what its steps took.

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use pushmark_model::message::Message;
 use pushmark_model::plan::{ArmPlan, Cursor, ShardPlan};
-use pushmark_model::template::{Captures, Template, Values};
+use pushmark_model::template::{Captures, Drawn, Template, Values};
 use pushmark_model::transport::Transport;
 use pushmark_proto::client::bayeux::write_channels;
 use pushmark_proto::client::{self, Client, Config, CursorSource, Lane, Request};
+use pushmark_proto::websocket::deflate::Offer;
 
 /// A client's number, its channels, and what its steps took.
 pub(crate) type Of<'o> = (u32, &'o [u32], Option<&'o Captures>);
@@ -21,6 +22,7 @@ pub(crate) struct Requests {
     before_authorities: Vec<String>,
     hold_ms: u64,
     port: u16,
+    drawn: Drawn,
     path: Vec<u8>,
     headers: Vec<u8>,
     body: Vec<u8>,
@@ -44,6 +46,7 @@ impl Requests {
                 .collect(),
             hold_ms: arm.hold_ns / 1_000_000,
             port: plan.port,
+            drawn: Drawn::new(u64::from(arm.nonce) << 32 | u64::from(plan.shard)),
             path: Vec::new(),
             headers: Vec::new(),
             body: Vec::new(),
@@ -86,6 +89,7 @@ impl Requests {
             port: self.port,
             secrets: Some(&arm.secrets),
             captures,
+            drawn: Some(&self.drawn),
             ..Values::default()
         };
         self.path.clear();
@@ -135,6 +139,7 @@ impl Requests {
             port: self.port,
             secrets: Some(&arm.secrets),
             captures,
+            drawn: Some(&self.drawn),
             ..Values::default()
         })
     }
@@ -178,7 +183,7 @@ impl Requests {
     ) {
         let Some(publish) = &arm.publish else { return };
         let names = [self.names[channel as usize].as_str()];
-        let values = publication(arm, self.port, &names, message);
+        let values = publication(arm, (self.port, &self.drawn), &names, message);
         self.path.clear();
         publish.path.render(&values, &mut self.path);
         self.headers.clear();
@@ -198,16 +203,17 @@ impl Requests {
 
 /// The texts of a feed. A publication allocates nothing here.
 impl Requests {
-    /// Appends the upgrade of a feed's connection.
+    /// Appends the upgrade of a feed's connection, which has this number.
     pub(crate) fn feed_request(
         &mut self,
         arm: &ArmPlan,
+        feed: u64,
         config: &Config,
         client: &mut Client,
         out: &mut Vec<u8>,
     ) {
         let Some(publish) = &arm.publish else { return };
-        let values = publication(arm, self.port, &[], &[]);
+        let values = Values { feed, ..publication(arm, (self.port, &self.drawn), &[], &[]) };
         self.path.clear();
         publish.path.render(&values, &mut self.path);
         self.headers.clear();
@@ -227,16 +233,16 @@ impl Requests {
         self.body.clear();
         if let Some(publish) = &arm.publish {
             let names = [self.names[channel as usize].as_str()];
-            let values = publication(arm, self.port, &names, message);
+            let values = publication(arm, (self.port, &self.drawn), &names, message);
             publish.body.render(&values, &mut self.body);
         }
         (arm.publish.as_ref().is_none_or(|publish| publish.body.is_text()), &self.body)
     }
 
     /// Returns what a feed sends after it is open.
-    pub(crate) fn feed_fill(&mut self, arm: &ArmPlan, what: &Message) -> &[u8] {
+    pub(crate) fn feed_fill(&mut self, arm: &ArmPlan, feed: u64, what: &Message) -> &[u8] {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        let values = publication(arm, self.port, &names, &[]);
+        let values = Values { feed, ..publication(arm, (self.port, &self.drawn), &names, &[]) };
         self.body.clear();
         what.render(&values, &mut self.body);
         &self.body
@@ -273,6 +279,10 @@ pub(crate) fn config(arm: &ArmPlan) -> Config {
         .collect();
     config.separator = arm.subscribe.separator;
     config.subprotocol = arm.subscribe.subprotocol.clone();
+    config.deflate = arm.subscribe.deflate.map(|deflate| Offer {
+        no_context_takeover: deflate.no_context_takeover,
+        window_bits: deflate.window_bits,
+    });
     config.conditional = arm.poll.conditional;
     config.cookies = arm.subscribe.cookies;
     config.bayeux.acknowledge = arm.subscribe.bayeux.as_ref().is_some_and(|b| b.acknowledge);
@@ -291,8 +301,14 @@ fn authority(host: &str, address: SocketAddr) -> String {
 }
 
 /// Returns the values of a publication from outside. It has no client, so the client's values are absent.
-fn publication<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str], message: &'v [u8]) -> Values<'v> {
-    Values { channels, port, message, secrets: Some(&arm.secrets), ..Values::default() }
+fn publication<'v>(
+    arm: &'v ArmPlan,
+    (port, drawn): (u16, &'v Drawn),
+    channels: &'v [&'v str],
+    message: &'v [u8],
+) -> Values<'v> {
+    let secrets = Some(&arm.secrets);
+    Values { channels, port, message, secrets, drawn: Some(drawn), ..Values::default() }
 }
 
 fn render_headers(headers: &[(String, Template)], values: &Values<'_>, out: &mut Vec<u8>) {

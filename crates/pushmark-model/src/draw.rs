@@ -42,6 +42,8 @@ pub enum Purpose {
     Quotes,
     /// Which side of a sitting begins a block.
     Side,
+    /// `{uuid}` of templates.
+    Uuid,
 }
 
 /// A generator for one purpose (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).

@@ -85,6 +85,7 @@ const BY_PREFIX: &[(&str, &str)] = &[
     ("documents.held", REQUESTS),
     ("server.kernel", MEMORY),
     ("kernel_memory", MEMORY),
+    ("wire.inflate_us", GENERATOR),
     ("wire", WIRE),
     ("flood", FLOOD),
 ];
@@ -129,7 +130,42 @@ pub fn percentile(metric: &str) -> Option<&str> {
 
 /// Returns whether the word is the name of a percentile.
 pub fn is_percentile(word: &str) -> bool {
-    ["p50", "p90", "p95", "p99", "p999"].contains(&word)
+    quantile(word).is_some()
+}
+
+/// Returns the share of values that a percentile is not exceeded by: 0.95 for `p95`, 0.999 for `p999`.
+pub fn quantile(word: &str) -> Option<f64> {
+    let digits = word.strip_prefix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
+    let number: f64 = match digits.len() {
+        1 | 2 => digits.parse::<f64>().ok()? / 100.0,
+        3..=6 => format!("0.{digits}").parse().ok()?,
+        _ => return None,
+    };
+    (number > 0.0 && !digits.starts_with("100")).then_some(number)
+}
+
+/// Returns a metric's name with its percentile as one word: `delivery.p999` for `delivery.p99.9`.
+pub fn canonical(metric: &str) -> String {
+    let Some((front, fraction)) = metric.rsplit_once('.') else { return metric.to_owned() };
+    let (fraction, unit) = fraction.strip_suffix("_us").map_or((fraction, ""), |digits| (digits, "_us"));
+    let whole = front.rsplit('.').next().unwrap_or_default();
+    let is_number = !fraction.is_empty() && fraction.bytes().all(|b| b.is_ascii_digit());
+    match is_number && whole.len() == 3 && is_percentile(whole) {
+        true => format!("{front}{fraction}{unit}"),
+        false => metric.to_owned(),
+    }
+}
+
+/// The percentiles that a verdict judges, in order.
+const JUDGED: [&str; 4] = ["p50", "p90", "p99", "p999"];
+
+/// Returns the judged percentiles around one: a doubt of either is a doubt of it.
+pub(crate) fn judged_around(word: &str) -> impl Iterator<Item = &'static str> {
+    let share = quantile(word).unwrap_or_default();
+    let of = |judged: &&'static str| quantile(judged).unwrap_or_default();
+    let below = JUDGED.into_iter().rev().find(|judged| of(judged) <= share);
+    let above = JUDGED.into_iter().find(|judged| of(judged) >= share);
+    below.into_iter().chain(above)
 }
 
 #[cfg(test)]

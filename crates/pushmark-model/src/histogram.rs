@@ -284,7 +284,7 @@ fn read_v2(mut bytes: &[u8]) -> Option<Histogram<u64>> {
 }
 
 /// Returns the rank (from 1) of a quantile among `count` values.
-fn rank_of(quantile: f64, count: u64) -> u64 {
+pub(crate) fn rank_of(quantile: f64, count: u64) -> u64 {
     // Slightly below, so that 0.9 of 10 is the ninth value, not the tenth.
     ((quantile * count as f64 - 1e-9).ceil() as u64).clamp(1, count.max(1))
 }

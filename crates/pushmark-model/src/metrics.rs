@@ -4,6 +4,7 @@
 //! Thresholds, searches and the documentation share one table, so they cannot differ.
 
 mod better;
+mod percentile;
 
 use std::fmt;
 
@@ -87,6 +88,8 @@ enum Get {
     Latency(fn(&Arm) -> Option<&Latency>, fn(&Latency) -> Option<f64>),
     /// The share of intended deliveries within this many µs.
     Within(u64),
+    /// Another percentile of a family, by the family's name and the share of values below it.
+    Percentile(&'static str, fn(&Arm) -> Option<&Latency>, f64),
 }
 
 /// Prefix of `delivery.within_100ms`: a metric exists for every limit.
@@ -102,6 +105,7 @@ impl Metric {
             Get::Scalar(get) => get(arm),
             Get::Latency(family, stat) => family(arm).and_then(stat),
             Get::Within(limit_us) => arm.delivery.as_ref()?.share_within(limit_us),
+            Get::Percentile(base, family, quantile) => percentile::value(arm, base, family(arm)?, quantile),
         }
     }
 
@@ -126,9 +130,10 @@ impl Metric {
         }
     }
 
-    /// Finds a metric by name. Also accepts `delivery.p99.9`, `delivery.p99_us` and `delivery.latency.p99`.
+    /// Finds a metric by name. Also accepts any percentile (`delivery.p95`, `delivery.p97.5`), `delivery.p99_us`
+    /// and `delivery.latency.p99`.
     pub fn find(name: &str) -> Option<Metric> {
-        let mut wanted = name.trim().replace("p99.9", "p999");
+        let mut wanted = family::canonical(name.trim());
         if let Some(rest) = wanted.strip_prefix("delivery.latency.") {
             wanted = format!("delivery.{rest}");
         }
@@ -140,7 +145,20 @@ impl Metric {
             let plain = wanted.strip_suffix("_us")?;
             all.iter().find(|m| m.name == plain && m.unit == Unit::Micros)
         });
-        found.cloned()
+        found.cloned().or_else(|| Metric::percentile(&wanted))
+    }
+
+    /// Returns the metric for a percentile that the table does not list.
+    fn percentile(name: &str) -> Option<Metric> {
+        let (base, word) = name.rsplit_once('.')?;
+        let quantile = family::quantile(word)?;
+        let (base, about, family) = FAMILIES.iter().find(|(prefix, ..)| *prefix == base)?;
+        Some(Metric {
+            name: name.to_owned(),
+            unit: Unit::Micros,
+            about: format!("{about}: the value that {} of them do not exceed", quantile),
+            get: Get::Percentile(base, *family, quantile),
+        })
     }
 }
 
@@ -758,6 +776,18 @@ const SCALARS: &[Scalar] = &[
     ("wire.measure_bytes", Unit::Bytes, "bytes read and written during measure", |a| {
         count(a.wire.measure_bytes_in + a.wire.measure_bytes_out)
     }),
+    ("wire.inflating", Unit::Count, "WebSockets whose server agreed to compress its messages", |a| {
+        count(a.wire.inflating?)
+    }),
+    (
+        "wire.inflated_bytes",
+        Unit::Bytes,
+        "payload of compressed messages, inflated, over the whole arm",
+        |a| count(a.wire.inflated_bytes?),
+    ),
+    ("wire.inflate_us", Unit::Micros, "CPU time of the generator that inflated compressed messages", |a| {
+        count(a.wire.inflate_us?)
+    }),
     ("wire.segments", Unit::Count, "segments received and sent", |a| {
         count(a.wire.segments_in? + a.wire.segments_out?)
     }),
@@ -1000,7 +1030,7 @@ mod tests {
     use super::*;
     use crate::run::{Connections, Delivery, Generator, Outcome, Server, VerdictState, Wire};
 
-    fn arm() -> Arm {
+    pub(super) fn arm() -> Arm {
         let latency = Latency {
             count: 1_000,
             p50_us: Some(900),
@@ -1130,8 +1160,8 @@ mod tests {
     fn what_cannot_be_read_says_what_can() {
         let error = |metric, bound| Expression::parse(metric, bound).unwrap_err().to_string();
         assert_eq!(
-            error("delivery.p98", "< 1ms"),
-            "unknown metric `delivery.p98`; did you mean `delivery.p90`?"
+            error("delivery.p9o", "< 1ms"),
+            "unknown metric `delivery.p9o`; did you mean `delivery.p90`?"
         );
         assert_eq!(
             error("delivery.p99", "< 50"),

@@ -37,7 +37,7 @@ pub use phases::Phases;
 pub use publishing::{CommandPlan, Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
 pub use steps::{Capture, From, Pattern, Since, Step, Until, Wait};
-pub use subscribe::{Answer, Bayeux, Cursor, Every, Subscribe};
+pub use subscribe::{Answer, Bayeux, Cursor, Deflate, Every, Subscribe};
 pub use tls::Tls;
 
 /// The schema of a plan.
@@ -363,6 +363,7 @@ pub(crate) mod tests {
                 body: None,
                 ends: false,
                 subprotocol: String::new(),
+                deflate: None,
                 after_open: vec![],
                 steps: vec![],
                 separator: None,

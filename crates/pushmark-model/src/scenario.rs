@@ -59,8 +59,8 @@ pub use stamp::{StampTemplate, TimeUnit};
 pub use steps::{StepSpec, WaitSpec};
 pub use subscriptions::{Rooms, SubscriptionsSpec};
 pub use target::{
-    AnswerSpec, EverySpec, FeedTemplate, ProcessTemplate, PublishTemplate, SubscribeSet, SubscribeTemplate,
-    Target,
+    AnswerSpec, DeflateSpec, EverySpec, FeedTemplate, ProcessTemplate, PublishTemplate, SubscribeSet,
+    SubscribeTemplate, Target,
 };
 pub use tls::TlsSpec;
 pub use url::{TargetUrl, UrlError};

@@ -1,9 +1,12 @@
 //! URL, header and body templates: `{channel}`, `{channels}`, `{client}`, `{client.NAME}`, `{cursor}`,
-//! `{hold_ms}`, `{port}`, `{message}`, `{message.length}`, `{log}`, `{secret.NAME}`, `{capture.NAME}`. `{{channel}}` is rendered as
-//! the text `{channel}`.
+//! `{hold_ms}`, `{port}`, `{message}`, `{message.length}`, `{log}`, `{secret.NAME}`, `{capture.NAME}`, `{uuid}`,
+//! `{seq}`, `{feed}`. `{{channel}}` is rendered as the text `{channel}`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use crate::draw::{Draw, Purpose};
 use crate::secret::SecretValues;
 
 /// A text with places to fill in. Serialized as written.
@@ -47,10 +50,16 @@ pub enum Place {
     Secret(String),
     /// A value that a step took from the target's messages.
     Capture(String),
+    /// A random UUID, another each time.
+    Uuid,
+    /// A number that grows each time: 1, 2, 3.
+    Seq,
+    /// The number of a feed's connection, from 0.
+    Feed,
 }
 
 /// The names that a template may use, for messages.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 15] = [
     "channel",
     "channels",
     "client",
@@ -63,6 +72,9 @@ pub const NAMES: [&str; 12] = [
     "log",
     "secret.NAME",
     "capture.NAME",
+    "uuid",
+    "seq",
+    "feed",
 ];
 
 /// Values to fill in. Every value that a template names must be present.
@@ -88,6 +100,45 @@ pub struct Values<'v> {
     pub secrets: Option<&'v SecretValues>,
     /// Values of `{capture.NAME}`.
     pub captures: Option<&'v Captures>,
+    /// The number of a feed's connection.
+    pub feed: u64,
+    /// The source of `{uuid}` and `{seq}`.
+    pub drawn: Option<&'v Drawn>,
+}
+
+/// The source of values that differ each time. Each belongs to one thread.
+#[derive(Debug, Default)]
+pub struct Drawn {
+    seed: u64,
+    seqs: AtomicU64,
+    uuids: AtomicU64,
+}
+
+impl Drawn {
+    /// The UUIDs of another seed differ.
+    pub fn new(seed: u64) -> Drawn {
+        Drawn { seed, ..Drawn::default() }
+    }
+
+    /// Returns the next number, from 1.
+    fn seq(&self) -> u64 {
+        self.seqs.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Returns the next UUID: version 4, of random bits (RFC 9562 5.4).
+    fn uuid(&self) -> String {
+        let mut draw = Draw::new(self.seed, Purpose::Uuid, self.uuids.fetch_add(1, Ordering::Relaxed));
+        let (high, low) = (draw.next_u64(), draw.next_u64());
+        let (high, low) = (high & !0xf000 | 0x4000, low & !(0b11 << 62) | 0b10 << 62);
+        format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            high >> 32,
+            high >> 16 & 0xffff,
+            high & 0xffff,
+            low >> 48,
+            low & 0xffff_ffff_ffff
+        )
+    }
 }
 
 /// Values that steps took from the target's messages, by name. A client has a few.
@@ -215,6 +266,7 @@ impl Template {
                 }
                 Piece::Place(Place::Cursor) => out.extend_from_slice(values.cursor.as_bytes()),
                 Piece::Place(Place::HoldMs) => append_number(out, values.hold_ms),
+                Piece::Place(Place::Feed) => append_number(out, values.feed),
                 Piece::Place(Place::Port) => append_number(out, u64::from(values.port)),
                 Piece::Place(Place::Log) => out.extend_from_slice(values.log.as_bytes()),
                 Piece::Place(Place::Secret(name)) => {
@@ -225,6 +277,11 @@ impl Template {
                     let value = values.captures.and_then(|captures| captures.get(name));
                     out.extend_from_slice(value.unwrap_or_default().as_bytes());
                 }
+                Piece::Place(Place::Uuid) => {
+                    let uuid = values.drawn.map(Drawn::uuid).unwrap_or_default();
+                    out.extend_from_slice(uuid.as_bytes());
+                }
+                Piece::Place(Place::Seq) => append_number(out, values.drawn.map_or(0, Drawn::seq)),
                 Piece::Place(Place::MessageLength) => append_number(out, values.message.len() as u64),
                 Piece::Place(Place::Message) => out.extend_from_slice(values.message),
             }
@@ -260,6 +317,9 @@ impl Place {
             "message" => Place::Message,
             "message.length" => Place::MessageLength,
             "log" => Place::Log,
+            "uuid" => Place::Uuid,
+            "seq" => Place::Seq,
+            "feed" => Place::Feed,
             _ => match name.split_once('.') {
                 Some(("client", field)) if !field.is_empty() => Place::ClientField(field.to_owned()),
                 Some(("secret", field)) if !field.is_empty() => Place::Secret(field.to_owned()),
@@ -284,6 +344,9 @@ impl Place {
             Place::Log => "log",
             Place::Secret(_) => "secret.NAME",
             Place::Capture(_) => "capture.NAME",
+            Place::Uuid => "uuid",
+            Place::Seq => "seq",
+            Place::Feed => "feed",
         }
     }
 }
@@ -374,7 +437,31 @@ mod tests {
             log: "/tmp/x",
             secrets: None,
             captures: None,
+            ..Values::default()
         })
+    }
+
+    #[test]
+    fn what_differs_each_time_does() {
+        let (one, other) = (Drawn::new(1), Drawn::new(2));
+        let template = Template::parse("{uuid} {seq}").unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        for n in 1..=1_000 {
+            for drawn in [&one, &other] {
+                let text = template.render_text(&Values { drawn: Some(drawn), ..Values::default() });
+                let (uuid, seq) = text.split_once(' ').unwrap();
+                assert_eq!(seq, n.to_string());
+                let parts: Vec<&str> = uuid.split('-').collect();
+                assert_eq!(
+                    parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+                    [8, 4, 4, 4, 12],
+                    "{uuid}"
+                );
+                assert!(parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']), "{uuid}");
+                assert!(uuid.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()));
+                assert!(seen.insert(uuid.to_owned()), "{uuid} again");
+            }
+        }
     }
 
     #[test]

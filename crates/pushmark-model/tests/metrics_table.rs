@@ -6,7 +6,7 @@ use std::path::Path;
 fn the_document_of_metrics_is_the_table_of_metrics() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../METRICS.md");
     let expected = format!(
-        "# Metrics\n\nWhat `[thresholds]` can name. A metric that is absent fails its threshold.\n\n{}",
+        "# Metrics\n\nWhat `[thresholds]` can name. A metric that is absent fails its threshold. Of each distribution any other percentile can be named too: `delivery.p95`, `connect.tcp.p97.5`.\n\n{}",
         pushmark_model::metrics::markdown()
     );
     if std::env::var_os("PUSHMARK_BLESS").is_some() {

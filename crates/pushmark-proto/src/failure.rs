@@ -14,6 +14,8 @@ pub enum Failure {
     Status(u16),
     /// The target: it compressed although only `identity` was accepted, so stamps cannot be found.
     Compressed,
+    /// The target: it answered HTTP/1.1 with HTTP/2 (RFC 9113).
+    Http2,
     /// The target: its message head is not HTTP/1.x, or its framing is ambiguous (RFC 9112 6.3).
     Head(&'static str),
     /// The target: its message head is longer than the limit.
@@ -52,6 +54,7 @@ impl Failure {
             Failure::Status(500..) => "status_5xx",
             Failure::Status(_) => "status_4xx",
             Failure::Compressed => "compressed",
+            Failure::Http2 => "http2",
             Failure::Head(_) => "head",
             Failure::HeadTooLarge => "head_too_large",
             Failure::Body(_) => "body",
@@ -86,6 +89,7 @@ impl fmt::Display for Failure {
             Failure::Auth(status) => write!(f, "credentials refused with status {status}"),
             Failure::Status(status) => write!(f, "answered with status {status}"),
             Failure::Compressed => f.write_str("the answer is compressed"),
+            Failure::Http2 => f.write_str("the target speaks HTTP/2 only; pushmark speaks HTTP/1.1"),
             Failure::Head(what) => write!(f, "bad head: {what}"),
             Failure::HeadTooLarge => f.write_str("the head is longer than the limit"),
             Failure::Body(what) => write!(f, "bad body: {what}"),

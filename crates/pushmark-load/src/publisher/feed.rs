@@ -50,6 +50,8 @@ pub(crate) struct Feed {
 /// One connection.
 #[derive(Debug)]
 struct Line {
+    /// Its number among all connections of the feed.
+    number: u64,
     link: Option<Link>,
     client: Client,
     carry: Vec<u8>,
@@ -81,7 +83,7 @@ impl Feed {
         plan: &PublisherPlan,
         over: &Over,
         route: Route,
-        shards: u32,
+        (shard, shards): (u32, u32),
         writer: PayloadWriter,
     ) -> Feed {
         let mut config = Config::new(Transport::WebSocket);
@@ -93,6 +95,7 @@ impl Feed {
             config.ready = ready.as_ref().map(|text| text.clone().into_bytes());
         }
         let line = |n: u32| Line {
+            number: u64::from(n) * u64::from(shards) + u64::from(shard),
             link: None,
             client: Client::new(&config, seed ^ u64::from(n) << 32),
             carry: Vec::new(),
@@ -219,7 +222,7 @@ impl Feed {
             let early = link.has_early();
             line.state = State::Asked;
             let out = &mut line.outbox.out;
-            context.requests.feed_request(context.arm, &self.config, &mut line.client, out);
+            context.requests.feed_request(context.arm, line.number, &self.config, &mut line.client, out);
             line.outbox.framed(0);
             self.watch(at, Interest::Read, context);
             self.flush(at, context);
@@ -282,7 +285,7 @@ impl Feed {
             && let Some(Over::WebSocket { after_open, .. }) = context.arm.publish.as_ref().map(|p| &p.over)
         {
             for what in after_open {
-                let message = context.requests.feed_fill(context.arm, what);
+                let message = context.requests.feed_fill(context.arm, line.number, what);
                 line.client.write_message(what.is_text(), message, out);
             }
         }

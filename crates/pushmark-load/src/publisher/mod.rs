@@ -50,7 +50,7 @@ impl Publisher {
         arm: &ArmPlan,
         plan: &PublisherPlan,
         route: Option<Route>,
-        (port, shards): (u16, u32),
+        (port, shard, shards): (u16, u32, u32),
         measure_ns: (Nanos, Nanos),
     ) -> Option<Publisher> {
         let writer = PayloadWriter {
@@ -66,7 +66,7 @@ impl Publisher {
                 Publisher::Commands(Box::new(Commands::new(arm, plan, command, (port, shards), writer)))
             }
             (over @ Over::WebSocket { .. }, Some(route)) => {
-                Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, route, shards, writer)))
+                Publisher::Feed(Box::new(Feed::new(arm.seed, plan, over, route, (shard, shards), writer)))
             }
             (Over::Post, Some(route)) => {
                 Publisher::Post(Box::new(Pool::new(arm, plan, route, shards, writer)))

@@ -30,6 +30,9 @@ pub struct Subscribe {
     pub ends: bool,
     /// WebSocket subprotocol to offer; empty: none.
     pub subprotocol: String,
+    /// The offer to inflate compressed WebSocket messages; absent: none is made.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deflate: Option<Deflate>,
     /// WebSocket messages sent after open.
     pub after_open: Vec<Message>,
     /// The steps of the WebSocket conversation that subscribes, instead of messages after open.
@@ -60,6 +63,16 @@ pub struct Subscribe {
 
 fn get() -> String {
     "GET".to_owned()
+}
+
+/// An offer to inflate compressed messages (permessage-deflate, RFC 7692).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deflate {
+    /// The server is asked to compress each message by itself.
+    pub no_context_takeover: bool,
+    /// The server is asked for a window of 2^N bytes at most.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub window_bits: Option<u8>,
 }
 
 /// Settings of a Bayeux client.

@@ -147,6 +147,12 @@ sums! {
         age_time_us: i128,
         /// Messages whose content differs from the published content, measure.
         corrupt: u64,
+        /// WebSockets whose server agreed to compress its messages.
+        inflating: u64,
+        /// Payload of compressed messages, inflated, all phases.
+        inflated_bytes: u64,
+        /// Time in which it was inflated.
+        inflate_ns: u64,
         /// Documents of instrumented requests that were read, measure.
         documents: u64,
         /// Of them, those of a time-out.

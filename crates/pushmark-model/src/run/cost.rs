@@ -103,6 +103,15 @@ pub struct Wire {
     pub measure_bytes_in: u64,
     /// Bytes written during measure.
     pub measure_bytes_out: u64,
+    /// WebSockets whose server agreed to compress its messages; absent: it was not offered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inflating: Option<u64>,
+    /// Payload of their compressed messages, inflated, over the whole arm.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inflated_bytes: Option<u64>,
+    /// CPU time of the generator in which it was inflated.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inflate_us: Option<u64>,
     /// Segments received (TCP_INFO at close).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub segments_in: Option<u64>,

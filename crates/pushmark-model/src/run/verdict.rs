@@ -87,7 +87,7 @@ impl Reason {
 }
 
 /// Whether an entry of `concerns` covers a metric, or any metric of a family. A doubt of one percentile
-/// covers that percentile only; metrics that are not percentiles (mean, largest, a share within a time) are
+/// covers that percentile, and those between it and the next that is judged; metrics that are not percentiles (mean, largest, a share within a time) are
 /// covered by a doubt of any percentile.
 fn covers(entry: &str, metric: &str) -> bool {
     let (base, doubted) = match entry.rsplit_once('.') {
@@ -103,7 +103,8 @@ fn covers(entry: &str, metric: &str) -> bool {
         false => metric.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
     };
     let asked = family::percentile(metric);
-    named && doubted.is_none_or(|doubted| asked.is_none_or(|asked| asked == doubted))
+    let doubts = |asked: &str, doubted: &str| family::judged_around(asked).any(|judged| judged == doubted);
+    named && doubted.is_none_or(|doubted| asked.is_none_or(|asked| doubts(asked, doubted)))
 }
 
 #[cfg(test)]
@@ -143,6 +144,9 @@ mod tests {
             ("delivery.p90", Valid),
             ("delivery.p50", Suspect),
             ("delivery.p99", Invalid),
+            // Between two that are judged.
+            ("delivery.p95", Invalid),
+            ("delivery.p75", Suspect),
             ("delivery.delivered_only.p99", Invalid),
             ("delivery.spread.last.p99", Invalid),
             ("delivery.from_sent.p50", Valid),

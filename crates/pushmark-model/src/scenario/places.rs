@@ -37,6 +37,8 @@ pub(crate) enum Use {
     FeedRequest,
     /// Messages of a feed after open.
     FeedOpen,
+    /// Command words and variables of a process that publishes. It is started once for all channels.
+    PublisherCommand,
     /// Header lines of all requests, of clients and of publications.
     Shared,
     /// Command words, variables and URLs of a server that pushmark starts.
@@ -88,8 +90,8 @@ const USES: [(&str, Use); 48] = [
     ("target.publish.websocket.after_open.*", Use::FeedOpen),
     ("target.publish.websocket.answer.*.on", Use::Awaited),
     ("target.publish.websocket.ready", Use::Awaited),
-    ("target.publish.command.start.*", Use::FeedRequest),
-    ("target.publish.command.env.*", Use::FeedRequest),
+    ("target.publish.command.start.*", Use::PublisherCommand),
+    ("target.publish.command.env.*", Use::PublisherCommand),
     ("target.publish.command.line", Use::Publication),
     ("target.publish.command.ready", Use::Awaited),
     ("target.publish.command.cwd", Use::NotSent),
@@ -100,9 +102,17 @@ impl Use {
     pub(crate) fn places(self) -> &'static [&'static str] {
         match self {
             Use::NotSent | Use::Awaited | Use::Plain => &[],
-            Use::Before => {
-                &["channel", "channels", "client", "client.NAME", "port", "secret.NAME", "capture.NAME"]
-            }
+            Use::Before => &[
+                "channel",
+                "channels",
+                "client",
+                "client.NAME",
+                "port",
+                "secret.NAME",
+                "capture.NAME",
+                "uuid",
+                "seq",
+            ],
             Use::Request => &[
                 "channel",
                 "channels",
@@ -113,11 +123,24 @@ impl Use {
                 "port",
                 "secret.NAME",
                 "capture.NAME",
+                "uuid",
+                "seq",
             ],
             Use::Shared => {
                 &["channel", "channels", "client", "client.NAME", "cursor", "hold_ms", "port", "secret.NAME"]
             }
-            Use::Sent | Use::StepAwaited => {
+            Use::Sent => &[
+                "channel",
+                "channels",
+                "client",
+                "client.NAME",
+                "port",
+                "secret.NAME",
+                "capture.NAME",
+                "uuid",
+                "seq",
+            ],
+            Use::StepAwaited => {
                 &["channel", "channels", "client", "client.NAME", "port", "secret.NAME", "capture.NAME"]
             }
             Use::Peer => &[
@@ -129,11 +152,16 @@ impl Use {
                 "port",
                 "secret.NAME",
                 "capture.NAME",
+                "uuid",
+                "seq",
             ],
             Use::BayeuxChannel => &["channel", "client", "client.NAME", "port"],
-            Use::Publication => &["channel", "message", "message.length", "port", "secret.NAME"],
-            Use::FeedRequest => &["port", "secret.NAME"],
-            Use::FeedOpen => &["channels", "port", "secret.NAME"],
+            Use::Publication => {
+                &["channel", "message", "message.length", "port", "secret.NAME", "uuid", "seq"]
+            }
+            Use::FeedRequest => &["feed", "port", "secret.NAME"],
+            Use::FeedOpen => &["channels", "feed", "port", "secret.NAME"],
+            Use::PublisherCommand => &["port", "secret.NAME"],
             Use::Command => &["port", "log", "secret.NAME"],
         }
     }
@@ -148,7 +176,9 @@ impl Use {
             Use::Sent | Use::StepAwaited => "a message of a client has none",
             Use::Peer => "a client's publication has none",
             Use::BayeuxChannel => "a Bayeux channel can name {channel} and {client} only",
-            Use::FeedRequest | Use::FeedOpen => "a feed is opened once, for all channels and no client",
+            Use::FeedRequest | Use::FeedOpen | Use::PublisherCommand => {
+                "a feed is opened once, for all channels and no client"
+            }
             Use::Command => "a server is started once, for all channels and clients",
         }
     }

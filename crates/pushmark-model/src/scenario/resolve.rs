@@ -351,6 +351,7 @@ fn nowhere() -> Subscribe {
         body: None,
         ends: false,
         subprotocol: String::new(),
+        deflate: None,
         after_open: Vec::new(),
         steps: Vec::new(),
         separator: None,

@@ -18,7 +18,8 @@ use crate::units::Nanos;
 ///
 /// Templates may name `{channel}` (the one channel of a connection), `{channels}` (all of them,
 /// joined by commas), `{client}` (the client's number), `{client.NAME}` (a column of `clients`),
-/// `{cursor}`, `{hold_ms}`, `{port}` (of a server that pushmark starts), `{message}` and `{secret.NAME}`
+/// `{cursor}`, `{hold_ms}`, `{port}` (of a server that pushmark starts), `{message}`, `{uuid}` (another each
+/// time), `{seq}` (1, 2, 3 in each thread of the generator), `{capture.NAME}` (from an answer or a message) and `{secret.NAME}`
 /// (from the environment, `PUSHMARK_SECRET_NAME`, or the file of `secrets`; never written to results).
 /// A place that has no value in a text is an error. `{{channel}}` is the literal text `{channel}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -167,6 +168,10 @@ pub struct SubscribeTemplate {
     /// WebSocket subprotocol to offer. Default: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subprotocol: String,
+    /// Offer to inflate compressed WebSocket messages (permessage-deflate): "on", or `{ context_takeover = false, window_bits = 12 }`. Default: not offered.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
+    #[schemars(with = "Option<TextOr<DeflateSpec>>")]
+    pub deflate: Option<DeflateSpec>,
     /// WebSocket messages sent after open, in order (templates; binary: `hex: …` or `base64: …`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
@@ -210,6 +215,31 @@ impl FromText for SubscribeTemplate {
     const ACCEPTED: &'static str = "a URL template, or a table with `url`";
     fn from_text(text: &str) -> Option<SubscribeTemplate> {
         Some(SubscribeTemplate { url: text.to_owned(), ..SubscribeTemplate::default() })
+    }
+}
+
+/// An offer to inflate compressed WebSocket messages (permessage-deflate, RFC 7692). Clients send theirs as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeflateSpec {
+    /// A message may refer to earlier ones. It compresses better, and each client keeps a window. Default: true.
+    pub context_takeover: bool,
+    /// The server's window has 2^N bytes at most, 9 to 15. Default: as the server likes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_bits: Option<u8>,
+}
+
+impl Default for DeflateSpec {
+    fn default() -> DeflateSpec {
+        DeflateSpec { context_takeover: true, window_bits: None }
+    }
+}
+
+impl FromText for DeflateSpec {
+    const ACCEPTED: &'static str =
+        "\"on\", or a table such as { context_takeover = false, window_bits = 12 }";
+    fn from_text(text: &str) -> Option<DeflateSpec> {
+        (text == "on").then(DeflateSpec::default)
     }
 }
 
@@ -281,7 +311,7 @@ pub struct CommandTemplate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FeedTemplate {
-    /// URL template (ws or wss). It is opened `publisher.connections` times; each channel uses one of these connections.
+    /// URL template (ws or wss). It is opened `publisher.connections` times; each channel uses one of these connections. `{feed}` is the number of a connection, from 0.
     pub url: String,
     /// Text of a publication; must name `{message}`. Default: `{message}`.
     #[serde(default = "message")]

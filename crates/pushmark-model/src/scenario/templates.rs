@@ -9,7 +9,7 @@ use super::places::as_it_is;
 use super::target::{AnswerSpec, PublishTemplate, SubscribeTemplate};
 use super::url::TargetUrl;
 use crate::message::Message;
-use crate::plan::{Answer, Cursor, Every, Over, Publish, Subscribe};
+use crate::plan::{Answer, Cursor, Deflate, Every, Over, Publish, Subscribe};
 use crate::template::{Place, Template};
 use crate::transport::Transport;
 
@@ -32,6 +32,7 @@ impl Compiler<'_> {
         let after_open = self.messages(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
         let steps = self.steps(key, template);
         let separator = self.separator(key, template.separator.as_deref());
+        let deflate = self.deflate(key, template);
         let every =
             self.messages(template.every.iter().map(|e| &e.send), |i| format!("{key}.every[{i}].send"));
         let answers =
@@ -104,6 +105,7 @@ impl Compiler<'_> {
             body,
             ends: template.ends,
             subprotocol: as_it_is(&template.subprotocol),
+            deflate,
             after_open,
             steps,
             separator,
@@ -194,6 +196,19 @@ impl Compiler<'_> {
                 None
             }
         }
+    }
+
+    /// Returns the offer to inflate compressed messages.
+    fn deflate(&mut self, key: &str, template: &SubscribeTemplate) -> Option<Deflate> {
+        let spec = template.deflate?;
+        if spec.window_bits.is_some_and(|bits| !(9..=15).contains(&bits)) {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.deflate.window_bits"), "no window has this size")
+                    .found(spec.window_bits.unwrap_or_default())
+                    .accepted("9 to 15: 512 B to 32 KiB"),
+            );
+        }
+        Some(Deflate { no_context_takeover: !spec.context_takeover, window_bits: spec.window_bits })
     }
 
     /// Checks that the groups of a binary publication have room for the payloads.
@@ -297,6 +312,7 @@ impl Compiler<'_> {
             ("after_open", !template.after_open.is_empty()),
             ("steps", !template.steps.is_empty()),
             ("separator", template.separator.is_some()),
+            ("deflate", template.deflate.is_some()),
             ("every", !template.every.is_empty()),
             ("answer", !template.answer.is_empty()),
             ("publish", template.publish.is_some()),

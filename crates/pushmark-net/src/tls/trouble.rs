@@ -97,7 +97,7 @@ fn told(alert: AlertDescription) -> String {
         AlertDescription::HandshakeFailure => {
             "no common parameters, or it requires a client certificate (--cert and --key)"
         }
-        AlertDescription::NoApplicationProtocol => "it does not speak HTTP/1.1",
+        AlertDescription::NoApplicationProtocol => "it does not speak HTTP/1.1, perhaps HTTP/2 only",
         AlertDescription::UnrecognisedName => "it does not know the requested host",
         AlertDescription::ProtocolVersion => "it speaks neither TLS 1.2 nor 1.3",
         _ => return format!("the target ended TLS with the alert {alert:?}"),

@@ -1,5 +1,7 @@
 //! The configuration shared by all clients of one arm. The driver holds it once and passes it into calls.
 
+use crate::websocket::deflate::Offer;
+
 /// How a client receives messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -51,6 +53,8 @@ pub struct Config {
     pub separator: Option<u8>,
     /// WebSocket: the offered subprotocols, comma-separated, or empty.
     pub subprotocol: String,
+    /// WebSocket: the offer to inflate compressed messages; absent: none is made.
+    pub deflate: Option<Offer>,
     /// The header field in which a server acknowledges the subscription.
     pub ack_header: &'static str,
     /// The longest message in bytes. Streams have no messages.
@@ -87,6 +91,7 @@ impl Config {
             answers: Vec::new(),
             separator: None,
             subprotocol: String::new(),
+            deflate: None,
             ack_header: "pushmark-subscribed",
             message_max: 16 << 20,
             head_max: crate::http1::HEAD_MAX,

@@ -16,6 +16,8 @@ pub enum Event<'a> {
     Ready,
     /// Payload of the current message, as far as it has arrived. Never empty.
     Data(&'a [u8]),
+    /// Payload of the current message, which was compressed ([`super::Client::take_inflated`]). Never empty.
+    Inflated,
     /// The message is complete. Streams have no messages. The body of a response is one message, unless
     /// empty.
     MessageEnd,

@@ -265,6 +265,31 @@ impl Client {
         }
     }
 
+    /// WebSocket: returns whether the server agreed to compress its messages.
+    pub fn inflates(&self) -> bool {
+        matches!(&self.conversation, Conversation::WebSocket(websocket) if websocket.inflates())
+    }
+
+    /// WebSocket: takes the payload of [`Event::Inflated`]. Give its memory back with
+    /// [`Client::give_inflated_back`].
+    pub fn take_inflated(&mut self) -> Vec<u8> {
+        match &mut self.conversation {
+            Conversation::WebSocket(websocket) => {
+                websocket.inflate().map(|inflate| inflate.take_out()).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// WebSocket: gives back the memory of [`Client::take_inflated`].
+    pub fn give_inflated_back(&mut self, out: Vec<u8>) {
+        if let Conversation::WebSocket(websocket) = &mut self.conversation
+            && let Some(inflate) = websocket.inflate()
+        {
+            inflate.give_back(out);
+        }
+    }
+
     /// WebSocket: appends one text message, masked with a fresh key. Returns `false` before
     /// [`Event::Opened`], after a Close and on other transports.
     pub fn write_text(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {

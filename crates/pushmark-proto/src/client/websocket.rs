@@ -6,6 +6,8 @@ use super::random::SplitMix64;
 use super::ready::Ready;
 use super::{Context, Event, Step, judge};
 use crate::Failure;
+use crate::http1::write;
+use crate::websocket::deflate::{Inflate, Inflated};
 use crate::websocket::frame::CONTROL_MAX;
 use crate::websocket::{Decoder, Event as Frame, Opcode, Role, encode, handshake};
 
@@ -21,6 +23,8 @@ pub(super) struct WebSocket {
     decoder: Decoder,
     ready: Ready,
     answers: Answers,
+    /// What inflates messages, if the server agreed to compress them.
+    inflate: Option<Box<Inflate>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,18 @@ impl WebSocket {
             decoder: Decoder::new(Role::Client, 0),
             ready: Ready::default(),
             answers: Answers::default(),
+            inflate: None,
         }
+    }
+
+    /// Returns whether the server agreed to compress its messages.
+    pub(super) fn inflates(&self) -> bool {
+        self.inflate.is_some()
+    }
+
+    /// What inflates messages, if the server agreed to compress them.
+    pub(super) fn inflate(&mut self) -> Option<&mut Inflate> {
+        self.inflate.as_deref_mut()
     }
 
     pub(super) fn begin(&mut self, config: &Config, out: &mut Vec<u8>) {
@@ -51,6 +66,9 @@ impl WebSocket {
         self.decoder = Decoder::new(Role::Client, config.message_max);
         self.phase = Phase::Handshake { random: self.random.0 };
         handshake::write_request_headers(out, &draw_key(&mut self.random), &config.subprotocol);
+        if let Some(offer) = &config.deflate {
+            write::header(out, "Sec-WebSocket-Extensions", &offer.value());
+        }
     }
 
     pub(super) fn connection_lost(&mut self) {
@@ -152,7 +170,16 @@ impl WebSocket {
             return Err(judge::refusal(head.status));
         }
         let key = draw_key(&mut SplitMix64(random));
-        handshake::check_response(&head, &key, &config.subprotocol)?;
+        match &config.deflate {
+            None => handshake::check_response(&head, &key, &config.subprotocol)?,
+            Some(offer) => {
+                let agreed = handshake::check_compressed(&head, &key, &config.subprotocol, offer)?;
+                self.inflate = agreed.map(|agreed| Box::new(Inflate::new(agreed)));
+                if self.inflate.is_some() {
+                    self.decoder.accept_compressed();
+                }
+            }
+        }
         self.phase = Phase::Open;
         Ok(Some(judge::opened(config, &head)))
     }
@@ -164,23 +191,35 @@ impl WebSocket {
         out: &mut Vec<u8>,
         mut part: impl FnMut(&[u8]) -> usize,
     ) -> Result<Option<Event<'a>>, Failure> {
+        if let Some(event) = self.inflated(config, out)? {
+            return Ok(Some(event));
+        }
         // The position of the last pong in `out`.
         let mut pong = 0..0;
         while let Some(frame) = self.decoder.next_part(input, &mut part)? {
             match frame {
+                Frame::Data(data) if self.decoder.is_compressed() => {
+                    if let Some(inflate) = &mut self.inflate {
+                        inflate.feed(data);
+                    }
+                    if let Some(event) = self.inflated(config, out)? {
+                        return Ok(Some(event));
+                    }
+                }
+                Frame::MessageEnd { text } if self.decoder.is_compressed() => {
+                    if let Some(inflate) = &mut self.inflate {
+                        inflate.end(text);
+                    }
+                    if let Some(event) = self.inflated(config, out)? {
+                        return Ok(Some(event));
+                    }
+                }
                 Frame::Data(data) => {
                     self.ready.look(config.ready.as_deref(), data);
                     self.answers.look(config, data);
                     return Ok(Some(Event::Data(data)));
                 }
-                Frame::MessageEnd { text } => {
-                    self.ready.message_ends();
-                    if config.answers.is_empty() {
-                        return Ok(Some(Event::MessageEnd));
-                    }
-                    self.answers.message_ends(config, text);
-                    return Ok(Some(self.answer(config, out)));
-                }
+                Frame::MessageEnd { text } => return Ok(Some(self.message_ends(config, text, out))),
                 Frame::Ping(payload) => {
                     if out.len() >= PONGS_MAX && pong.end == out.len() {
                         out.truncate(pong.start);
@@ -197,6 +236,31 @@ impl WebSocket {
             }
         }
         Ok(None)
+    }
+
+    /// Inflates what waits, and returns the event of it.
+    fn inflated<'a>(&mut self, config: &Config, out: &mut Vec<u8>) -> Result<Option<Event<'a>>, Failure> {
+        let Some(inflate) = self.inflate.as_mut().filter(|inflate| inflate.is_pending()) else {
+            return Ok(None);
+        };
+        match inflate.step(self.decoder.is_text(), config.message_max)? {
+            Inflated::Data => {
+                self.ready.look(config.ready.as_deref(), inflate.out());
+                self.answers.look(config, inflate.out());
+                Ok(Some(Event::Inflated))
+            }
+            Inflated::More => Ok(None),
+            Inflated::End { text } => Ok(Some(self.message_ends(config, text, out))),
+        }
+    }
+
+    fn message_ends<'a>(&mut self, config: &Config, text: bool, out: &mut Vec<u8>) -> Event<'a> {
+        self.ready.message_ends();
+        if config.answers.is_empty() {
+            return Event::MessageEnd;
+        }
+        self.answers.message_ends(config, text);
+        self.answer(config, out)
     }
 
     /// Answers the heartbeats of a message that has ended. Returns the event of one that the driver must answer,

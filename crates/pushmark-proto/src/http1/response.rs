@@ -25,6 +25,14 @@ impl<'a> ResponseHead<'a> {
     pub fn parse(bytes: &'a [u8], head_max: usize) -> Result<Option<(ResponseHead<'a>, usize)>, Failure> {
         // Only this window is read, so that the result does not depend on how the bytes arrive.
         let window = &bytes[..bytes.len().min(head_max)];
+        if window.first() == Some(&0) {
+            // No head begins so. A server of HTTP/2 begins with its settings, whatever it was asked.
+            match window.get(..SETTINGS.len()) {
+                None => return Ok(None),
+                Some(start) if is_settings(start) => return Err(Failure::Http2),
+                Some(_) => {}
+            }
+        }
         let mut slots = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut parsed = httparse::Response::new(&mut []);
         let config = httparse::ParserConfig::default();
@@ -69,7 +77,31 @@ impl<'a> ResponseHead<'a> {
     }
 }
 
+/// The head of a frame with settings (RFC 9113 4.1, 6.5), apart from its length.
+const SETTINGS: [u8; 9] = [0, 0, 0, 0x04, 0, 0, 0, 0, 0];
+
+fn is_settings(start: &[u8]) -> bool {
+    // The length is a multiple of six, and small.
+    start[0] == 0 && start[2].is_multiple_of(6) && start[3..] == SETTINGS[3..]
+}
+
 /// RFC 9112 9.3: `close` ends the connection, HTTP/1.1 is persistent by default, HTTP/1.0 only on request.
 pub(super) fn keeps_alive(minor: u8, headers: Headers<'_>) -> bool {
     !headers.has_token("connection", "close") && (minor >= 1 || headers.has_token("connection", "keep-alive"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_in_http2_is_told_however_it_is_cut() {
+        let settings = b"\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\0\xff\xff";
+        for len in 1..9 {
+            assert_eq!(ResponseHead::parse(&settings[..len], 1_000), Ok(None), "{len}");
+        }
+        assert_eq!(ResponseHead::parse(settings, 1_000), Err(Failure::Http2));
+        let other = b"\0\0\x0c\x01\0\0\0\0\0";
+        assert!(matches!(ResponseHead::parse(other, 1_000), Err(Failure::Head(_))));
+    }
 }

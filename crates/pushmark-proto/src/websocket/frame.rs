@@ -53,6 +53,10 @@ pub struct Decoder {
     in_frame: bool,
     fin: bool,
     closed: bool,
+    /// Messages may be compressed.
+    deflates: bool,
+    /// The current message is, or the last one was.
+    compressed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +70,7 @@ enum Message {
 struct Header {
     opcode: Opcode,
     fin: bool,
+    compressed: bool,
     len: u64,
     key: Option<[u8; 4]>,
     /// Its length in bytes, 2 to 14.
@@ -87,7 +92,25 @@ impl Decoder {
             in_frame: false,
             fin: false,
             closed: false,
+            deflates: false,
+            compressed: false,
         }
+    }
+
+    /// Messages may be compressed from now on (RFC 7692). Their payload is returned as it is, and is not checked
+    /// to be UTF-8.
+    pub fn accept_compressed(&mut self) {
+        self.deflates = true;
+    }
+
+    /// Returns whether the current message is compressed; after its end, whether it was.
+    pub fn is_compressed(&self) -> bool {
+        self.compressed
+    }
+
+    /// Returns whether the current message is a text.
+    pub fn is_text(&self) -> bool {
+        self.message == Message::Text
     }
 
     /// Takes the next event. `None`: more bytes are needed; at most [`LEFT_MAX`] are left.
@@ -118,7 +141,7 @@ impl Decoder {
                     _ => return self.payload(input, part).map(Some),
                 }
             }
-            let Some(header) = Header::parse(input, self.role)? else { return Ok(None) };
+            let Some(header) = Header::parse(input, self.role, self.deflates)? else { return Ok(None) };
             if header.opcode.is_control() {
                 return self.control(&header, input);
             }
@@ -137,6 +160,9 @@ impl Decoder {
             (_, Message::None) => Message::Binary,
             _ => return Err(Failure::Frame("new message inside a message")),
         };
+        if header.opcode != Opcode::Continuation {
+            self.compressed = header.compressed;
+        }
         self.message_len = self.message_len.saturating_add(header.len);
         if self.message_len > self.message_max {
             return Err(Failure::MessageTooLarge);
@@ -163,7 +189,7 @@ impl Decoder {
             self.key_at = (usize::from(self.key_at) + n) as u8 % 4;
         }
         self.frame_left -= n as u64;
-        if self.message == Message::Text {
+        if self.message == Message::Text && !self.compressed {
             self.utf8.check(bytes).map_err(|Invalid| Failure::Utf8)?;
         }
         Ok(Event::Data(bytes))
@@ -209,12 +235,17 @@ impl Decoder {
 
 impl Header {
     /// Returns `None` if it is incomplete. Rules are checked in the order of the bytes they need.
-    fn parse(input: &[u8], role: Role) -> Result<Option<Header>, Failure> {
+    fn parse(input: &[u8], role: Role, deflates: bool) -> Result<Option<Header>, Failure> {
         let [first, second, rest @ ..] = input else { return Ok(None) };
-        if first & 0x70 != 0 {
+        let compressed = deflates && first & 0x40 != 0;
+        if first & 0x70 != 0 && (!compressed || first & 0x30 != 0) {
             return Err(Failure::Frame("reserved bit without an extension"));
         }
         let opcode = Opcode::from_bits(first & 0x0F).ok_or(Failure::Frame("reserved opcode"))?;
+        // RFC 7692 6: the bit is that of a message, so it is in its first frame.
+        if compressed && (opcode.is_control() || opcode == Opcode::Continuation) {
+            return Err(Failure::Frame("compressed frame that does not begin a message"));
+        }
         let fin = first & 0x80 != 0;
         match (role, second & 0x80 != 0) {
             (Role::Client, true) => return Err(Failure::Frame("masked frame from a server")),
@@ -250,6 +281,6 @@ impl Header {
             }
         };
         let size = 2 + extended + if key.is_some() { 4 } else { 0 };
-        Ok(Some(Header { opcode, fin, len, key, size }))
+        Ok(Some(Header { opcode, fin, compressed, len, key, size }))
     }
 }

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::deflate::{Agreed, Offer};
 use crate::Failure;
 use crate::http1::{RequestHead, ResponseHead, write};
 
@@ -34,7 +35,7 @@ fn encode(bytes: &[u8], out: &mut [u8]) {
     STANDARD.encode_slice(bytes, out).expect("the output has the encoded length");
 }
 
-/// Client: appends the header fields that request the upgrade. No extension is offered.
+/// Client: appends the header fields that request the upgrade.
 pub fn write_request_headers(out: &mut Vec<u8>, key: &Key, subprotocol: &str) {
     out.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: websocket\r\n");
     out.extend_from_slice(b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ");
@@ -45,9 +46,27 @@ pub fn write_request_headers(out: &mut Vec<u8>, key: &Key, subprotocol: &str) {
     }
 }
 
-/// Client: checks the 101 (RFC 6455 4.1). If subprotocols were offered, the server must select one, as
-/// browsers require.
+/// Client: checks the 101 (RFC 6455 4.1) to a request without extensions. If subprotocols were offered, the
+/// server must select one, as browsers require.
 pub fn check_response(head: &ResponseHead<'_>, key: &Key, offered: &str) -> Result<(), Failure> {
+    if head.headers.list("sec-websocket-extensions").next().is_some() {
+        return Err(Failure::Handshake("an extension that was not offered"));
+    }
+    check_upgrade(head, key, offered)
+}
+
+/// Client: as [`check_response`], with the offer of compression. Returns what the server agreed to.
+pub fn check_compressed(
+    head: &ResponseHead<'_>,
+    key: &Key,
+    offered: &str,
+    offer: &Offer,
+) -> Result<Option<Agreed>, Failure> {
+    check_upgrade(head, key, offered)?;
+    offer.agreed(head.headers)
+}
+
+fn check_upgrade(head: &ResponseHead<'_>, key: &Key, offered: &str) -> Result<(), Failure> {
     let headers = head.headers;
     if head.status != 101 {
         return Err(Failure::Handshake("no switch to WebSocket"));
@@ -60,9 +79,6 @@ pub fn check_response(head: &ResponseHead<'_>, key: &Key, offered: &str) -> Resu
     }
     if headers.find("sec-websocket-accept") != Some(&accept(key)) {
         return Err(Failure::Handshake("Sec-WebSocket-Accept does not match the key"));
-    }
-    if headers.list("sec-websocket-extensions").next().is_some() {
-        return Err(Failure::Handshake("an extension that was not offered"));
     }
     let mut wanted = offered.split(',').map(str::trim).filter(|name| !name.is_empty()).peekable();
     match headers.text("sec-websocket-protocol") {

@@ -1,6 +1,7 @@
-//! WebSocket (RFC 6455) for both roles: handshake, frames, masking. No extensions.
+//! WebSocket (RFC 6455) for both roles: handshake, frames, masking. One extension, of clients: permessage-deflate.
 
 pub mod close;
+pub mod deflate;
 pub mod encode;
 pub mod frame;
 pub mod handshake;

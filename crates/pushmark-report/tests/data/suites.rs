@@ -370,7 +370,7 @@ pub fn extremes() -> Vec<(&'static str, Made)> {
         }),
         ("a figure that names no metric", {
             let (mut suite, runs) = chat(1);
-            suite.figures.push(figure("wrong", "clients", "delivery.p98"));
+            suite.figures.push(figure("wrong", "clients", "delivery.p9o"));
             (suite, runs)
         }),
     ]

@@ -294,7 +294,7 @@ fn conditions_that_cannot_be_read_say_what_can() {
         assert_eq!(Ending::exit_of(&error), Exit::Usage);
         error.to_string()
     };
-    assert!(error("delivery.p98 worse 5%").contains("did you mean delivery.p90?"));
+    assert!(error("delivery.p9o worse 5%").contains("did you mean delivery.p90?"));
     assert!(error("delivery.p99 better 5%").contains("such as 'delivery.p99 worse 5%'"));
     assert!(error("delivery.p99 worse 5").contains("such as 'delivery.p99 worse 5%'"));
     assert!(error("delivery.intended worse 5%").contains("neither better high nor low"));

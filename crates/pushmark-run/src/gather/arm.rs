@@ -329,7 +329,11 @@ impl Gathered {
     pub fn wire(&self) -> Wire {
         let counts = &self.total.counts;
         let counted = counts.segments_of > 0;
+        let inflates = self.plan.subscribe.deflate.is_some();
         Wire {
+            inflating: inflates.then_some(counts.inflating),
+            inflated_bytes: inflates.then_some(counts.inflated_bytes),
+            inflate_us: inflates.then_some(counts.inflate_ns / 1_000),
             bytes_in: counts.bytes_in,
             bytes_out: counts.bytes_out,
             measure_bytes_in: counts.measure_bytes_in,

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(exit(args(path, "before", "slower", &[worse])), Exit::Threshold);
         assert_eq!(exit(args(path, "slower", "before", &[worse])), Exit::Pass);
         assert_eq!(exit(args(path, "before", "invalid", &[worse])), Exit::Invalid);
-        assert_eq!(exit(args(path, "before", "slower", &["delivery.p98 worse 5%"])), Exit::Usage);
+        assert_eq!(exit(args(path, "before", "slower", &["delivery.p9o worse 5%"])), Exit::Usage);
         assert_eq!(exit(args(path, "before", "nowhere", &[])), Exit::Usage);
         // One folder alone is that of a sitting, with both sides in it.
         let alone = CompareArgs { a: path.display().to_string(), b: None, ..args(path, "", "", &[worse]) };

@@ -6,6 +6,9 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use conformance::process::Process;
+use conformance::tools;
+
 use crate::tool::http::{Answer, Request, Target};
 use crate::tool::{LOAD, Tool, arms, came, number, whole};
 use serde_json::Value;
@@ -471,4 +474,20 @@ fn every_transport_can_be_observed() {
     let long_poll = &arms(&run)[0]["long_poll"];
     assert_eq!(number(long_poll, "/answers"), messages, "an answer with a body is news");
     assert_eq!(number(long_poll, "/timeouts"), 0.0);
+}
+
+#[test]
+fn a_server_of_http2_only_is_told_as_such() {
+    if !tools::present(&["node"]) {
+        return;
+    }
+    let mut server = Process::start(&mut tools::node("http2-server.mjs"));
+    let line: serde_json::Value = serde_json::from_str(&server.line()).expect("JSON");
+    let port = line["port"].as_u64().expect("a port");
+    let tool = Tool::new();
+    for (transport, scheme) in [("sse", "http"), ("long-poll", "http"), ("websocket", "ws")] {
+        let url = format!("{scheme}://127.0.0.1:{port}/");
+        let ended = tool.run(&["run", &url, "-t", transport, "-c", "4", "-d", "1s"]).expect(3);
+        assert!(ended.err.contains("the target speaks HTTP/2 only"), "{transport}: {}", ended.err);
+    }
 }

@@ -19,6 +19,7 @@ mod cli_results;
 mod cli_servers;
 mod commands;
 mod conversations;
+mod deflate;
 mod demo;
 mod endings;
 mod exports;

@@ -831,13 +831,13 @@ channels = 3"#
 fn an_unknown_metric() {
     insta::assert_snapshot!(builtin(
         r#"[thresholds]
-"delivery.p97" = "< 50ms""#
+"delivery.p9x" = "< 50ms""#
     ), @r##"
     $ pushmark run
-      × there is no metric `delivery.p97`
+      × there is no metric `delivery.p9x`
        ╭─[s.toml:2:1]
      1 │ [thresholds]
-     2 │ "delivery.p97" = "< 50ms"
+     2 │ "delivery.p9x" = "< 50ms"
        · ───────┬──────
        ·        ╰── did you mean `delivery.p90`?
      3 │ [target]
@@ -1338,7 +1338,7 @@ websocket = { url = "ws://h/", after_open = ["sub {chanel}"] }"#,
        ·                                                     ╰── did you mean `{channel}`?
        ╰────
       help: accepted: {channel}, {channels}, {client}, {client.NAME},
-            {port}, {secret.NAME}, {capture.NAME}
+            {port}, {secret.NAME}, {capture.NAME}, {uuid}, {seq}
             {{chanel}} stands for the text {chanel}
     "##);
 }
@@ -1359,7 +1359,8 @@ sse = "http://h/{chanel}""#,
        ·                ╰── did you mean `{channel}`?
        ╰────
       help: accepted: {channel}, {channels}, {client}, {client.NAME},
-            {cursor}, {hold_ms}, {port}, {secret.NAME}, {capture.NAME}
+            {cursor}, {hold_ms}, {port}, {secret.NAME}, {capture.NAME},
+            {uuid}, {seq}
             {{chanel}} stands for the text {chanel}
     "##);
 }

@@ -145,7 +145,7 @@ fn an_exclusion_that_names_nothing_and_one_that_leaves_nothing() {
 #[test]
 fn figures_name_axes_metrics_and_columns_that_are_there() {
     let text = format!(
-        "{AXES}[[matrix]]\n[[figures]]\nid = \"a\"\ntitle = \"t\"\nx = \"usrs\"\ny = \"delivery.p98\"\n\
+        "{AXES}[[matrix]]\n[[figures]]\nid = \"a\"\ntitle = \"t\"\nx = \"usrs\"\ny = \"delivery.p9o\"\n\
          panel = \"stile\"\nwhere = {{ users = [\"300\"] }}\n\
          published = [{{ where = {{ style = \"comets\" }}, y = 1 }}]\n"
     );
@@ -157,14 +157,14 @@ fn figures_name_axes_metrics_and_columns_that_are_there() {
      11 │ x = "usrs"
         ·     ───┬──
         ·        ╰── did you mean `users`?
-     12 │ y = "delivery.p98"
+     12 │ y = "delivery.p9o"
         ╰────
       help: accepted: an axis (users, style), or a metric of METRICS.md
 
-      × there is no metric `delivery.p98`
+      × there is no metric `delivery.p9o`
         ╭─[s.toml:12:5]
      11 │ x = "usrs"
-     12 │ y = "delivery.p98"
+     12 │ y = "delivery.p9o"
         ·     ───────┬──────
         ·            ╰── did you mean `delivery.p90`?
      13 │ panel = "stile"
@@ -173,7 +173,7 @@ fn figures_name_axes_metrics_and_columns_that_are_there() {
 
       × there is no axis `stile`
         ╭─[s.toml:13:9]
-     12 │ y = "delivery.p98"
+     12 │ y = "delivery.p9o"
      13 │ panel = "stile"
         ·         ───┬───
         ·            ╰── did you mean `style`?

@@ -136,7 +136,7 @@ fn searches_that_cannot_be_made_say_why() {
         tool.run(&[&["find-max"], arguments].concat()).expect(2).says(&[says]);
     };
     refused(&["two.toml"], "the scenario has sse, websocket: choose with -t");
-    refused(&["one.toml", "--keep", "delivery.p98 < 5ms"], "did you mean `delivery.p90`?");
+    refused(&["one.toml", "--keep", "delivery.p9o < 5ms"], "did you mean `delivery.p90`?");
     refused(&["one.toml", "--from", "many"], "--from many: accepted: a number of connections");
     refused(&["one.toml", "--from", "10", "--to", "5"], "--from 10 is above --to 5");
     refused(

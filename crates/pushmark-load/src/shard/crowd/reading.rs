@@ -242,13 +242,18 @@ impl Shard {
         let came: Option<Box<[u8]>> =
             (!conn.subscribed).then(|| input[..input.len().min(trouble::SHOWN_MAX)].into());
         let generation = conn.line(lane).generation;
+        let inflates = self.plan.arm.subscribe.deflate.is_some();
         loop {
+            let began_ns = if inflates { Clock::now() } else { 0 };
             let conn = &mut self.crowd[index];
             let config = self.asking.config_on(lane);
             let (client, seen) = conn.client_on(lane);
             match client.handle_lane(config, seen, &mut input, &mut self.io.scratch) {
                 Ok(None) => break,
                 Ok(Some(event)) => {
+                    if inflates && event == Event::Inflated {
+                        self.accounting.record.counts.inflate_ns += Clock::now() - began_ns;
+                    }
                     self.event(index, lane, event);
                     if !self.crowd[index].is_current(lane, generation) {
                         return;
@@ -304,19 +309,31 @@ impl Shard {
         }
     }
 
+    fn payload_came(&mut self, index: u32, lane: Lane, bytes: &[u8]) {
+        if self.awaits(index) {
+            self.step_data(index, bytes);
+        }
+        self.keep_content(index, lane, bytes);
+        self.data(index, lane, bytes);
+        self.read_documents(index, lane, bytes);
+    }
+
+    /// A part of a compressed message was inflated.
+    #[cold]
+    fn inflated(&mut self, index: u32, lane: Lane) {
+        let bytes = self.crowd[index].client.take_inflated();
+        self.accounting.record.counts.inflated_bytes += bytes.len() as u64;
+        self.payload_came(index, lane, &bytes);
+        self.crowd[index].client.give_inflated_back(bytes);
+    }
+
     fn event(&mut self, index: u32, lane: Lane, event: Event<'_>) {
         if lane == Lane::Command && self.asking.safety.is_some() {
             return self.safety_event(index, event);
         }
         match event {
-            Event::Data(bytes) => {
-                if self.awaits(index) {
-                    self.step_data(index, bytes);
-                }
-                self.keep_content(index, lane, bytes);
-                self.data(index, lane, bytes);
-                self.read_documents(index, lane, bytes);
-            }
+            Event::Data(bytes) => self.payload_came(index, lane, bytes),
+            Event::Inflated => self.inflated(index, lane),
             Event::MessageEnd => {
                 self.read_last_document(index, lane);
                 self.check_content(index, lane);

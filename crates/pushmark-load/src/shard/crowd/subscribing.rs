@@ -48,6 +48,7 @@ impl Shard {
             self.stands(index, SubscribedBy::Head, None);
         }
         if transport == Transport::WebSocket && status == 101 {
+            self.accounting.record.counts.inflating += u64::from(self.crowd[index].client.inflates());
             self.after_open(index);
         }
     }
