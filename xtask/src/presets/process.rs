@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -48,10 +48,7 @@ impl Process {
     /// Whether no line comes for a while.
     pub(super) fn is_quiet(&mut self) -> bool {
         if self.next.is_none() {
-            self.next = match self.lines.recv_timeout(QUIET) {
-                Ok(line) => Some(line),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            };
+            self.next = self.lines.recv_timeout(QUIET).ok();
         }
         self.next.is_none()
     }

@@ -283,6 +283,9 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
         softirq_us: Some(cpu(softirq)),
         kernel_memory_bytes: Some(1_700 * 1024),
         wire: Wire {
+            inflating: None,
+            inflated_bytes: None,
+            inflate_us: None,
             bytes_in: delivered * wire,
             bytes_out: delivered * wire / 8,
             measure_bytes_in: delivered * wire,
