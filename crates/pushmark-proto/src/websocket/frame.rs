@@ -235,17 +235,14 @@ impl Decoder {
 
 impl Header {
     /// Returns `None` if it is incomplete. Rules are checked in the order of the bytes they need.
+    #[inline(always)]
     fn parse(input: &[u8], role: Role, deflates: bool) -> Result<Option<Header>, Failure> {
         let [first, second, rest @ ..] = input else { return Ok(None) };
-        let compressed = deflates && first & 0x40 != 0;
-        if first & 0x70 != 0 && (!compressed || first & 0x30 != 0) {
-            return Err(Failure::Frame("reserved bit without an extension"));
+        if first & 0x70 != 0 {
+            reserved(*first, deflates)?;
         }
+        let compressed = first & 0x40 != 0;
         let opcode = Opcode::from_bits(first & 0x0F).ok_or(Failure::Frame("reserved opcode"))?;
-        // RFC 7692 6: the bit is that of a message, so it is in its first frame.
-        if compressed && (opcode.is_control() || opcode == Opcode::Continuation) {
-            return Err(Failure::Frame("compressed frame that does not begin a message"));
-        }
         let fin = first & 0x80 != 0;
         match (role, second & 0x80 != 0) {
             (Role::Client, true) => return Err(Failure::Frame("masked frame from a server")),
@@ -282,5 +279,18 @@ impl Header {
         };
         let size = 2 + extended + if key.is_some() { 4 } else { 0 };
         Ok(Some(Header { opcode, fin, compressed, len, key, size }))
+    }
+}
+
+/// Checks the reserved bits of a first byte: only that of a compressed message may be set.
+#[cold]
+fn reserved(first: u8, deflates: bool) -> Result<(), Failure> {
+    if !deflates || first & 0x30 != 0 {
+        return Err(Failure::Frame("reserved bit without an extension"));
+    }
+    // RFC 7692 6: the bit is that of a message, so it is in its first frame, a text or a binary one.
+    match first & 0x0F {
+        0x1 | 0x2 => Ok(()),
+        _ => Err(Failure::Frame("compressed frame that does not begin a message")),
     }
 }
