@@ -1,5 +1,7 @@
 //! WebSocket: the upgrade, then messages both ways until both sides have sent Close.
 
+use std::ops::Range;
+
 use super::answers::Answers;
 use super::config::Config;
 use super::random::SplitMix64;
@@ -102,7 +104,10 @@ impl WebSocket {
             Phase::Handshake { random } => self.handshake(random, context, input),
             Phase::Closed => Ok(None),
             Phase::Open | Phase::Closing => {
-                let event = self.frames(context.config, input, out, part);
+                let event = match self.inflate {
+                    None => self.frames(context.config, input, out, part),
+                    Some(_) => self.compressed_frames(context.config, input, out, part),
+                };
                 event.map_err(|failure| self.fail(failure, out))
             }
         }
@@ -184,6 +189,7 @@ impl WebSocket {
         Ok(Some(judge::opened(config, &head)))
     }
 
+    /// Takes frames until one is an event.
     fn frames<'a>(
         &mut self,
         config: &Config,
@@ -191,51 +197,75 @@ impl WebSocket {
         out: &mut Vec<u8>,
         mut part: impl FnMut(&[u8]) -> usize,
     ) -> Result<Option<Event<'a>>, Failure> {
-        if let Some(event) = self.inflated(config, out)? {
-            return Ok(Some(event));
-        }
         // The position of the last pong in `out`.
         let mut pong = 0..0;
         while let Some(frame) = self.decoder.next_part(input, &mut part)? {
-            match frame {
-                Frame::Data(data) if self.decoder.is_compressed() => {
-                    if let Some(inflate) = &mut self.inflate {
-                        inflate.feed(data);
-                    }
-                    if let Some(event) = self.inflated(config, out)? {
-                        return Ok(Some(event));
-                    }
-                }
-                Frame::MessageEnd { text } if self.decoder.is_compressed() => {
-                    if let Some(inflate) = &mut self.inflate {
-                        inflate.end(text);
-                    }
-                    if let Some(event) = self.inflated(config, out)? {
-                        return Ok(Some(event));
-                    }
-                }
-                Frame::Data(data) => {
-                    self.ready.look(config.ready.as_deref(), data);
-                    self.answers.look(config, data);
-                    return Ok(Some(Event::Data(data)));
-                }
-                Frame::MessageEnd { text } => return Ok(Some(self.message_ends(config, text, out))),
-                Frame::Ping(payload) => {
-                    if out.len() >= PONGS_MAX && pong.end == out.len() {
-                        out.truncate(pong.start);
-                    }
-                    pong.start = out.len();
-                    self.write(Opcode::Pong, payload, out);
-                    pong.end = out.len();
-                }
-                Frame::Pong(_) => return Ok(Some(Event::Pong)),
-                Frame::Close { code, reason } => {
-                    self.echo_close(code, out);
-                    return Ok(Some(Event::Closed { code, reason }));
-                }
+            if let Some(event) = self.frame(config, frame, out, &mut pong) {
+                return Ok(Some(event));
             }
         }
         Ok(None)
+    }
+
+    /// Like [`WebSocket::frames`], where messages may be compressed.
+    #[cold]
+    fn compressed_frames<'a>(
+        &mut self,
+        config: &Config,
+        input: &mut &'a mut [u8],
+        out: &mut Vec<u8>,
+        mut part: impl FnMut(&[u8]) -> usize,
+    ) -> Result<Option<Event<'a>>, Failure> {
+        let mut pong = 0..0;
+        loop {
+            if let Some(event) = self.inflated(config, out)? {
+                return Ok(Some(event));
+            }
+            let Some(frame) = self.decoder.next_part(input, &mut part)? else { return Ok(None) };
+            let inflate = self.inflate.as_mut().filter(|_| self.decoder.is_compressed());
+            match (frame, inflate) {
+                (Frame::Data(data), Some(inflate)) => inflate.feed(data),
+                (Frame::MessageEnd { text }, Some(inflate)) => inflate.end(text),
+                (frame, _) => {
+                    if let Some(event) = self.frame(config, frame, out, &mut pong) {
+                        return Ok(Some(event));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the event of a frame, if it is one. `pong`: the position of the last pong in `out`.
+    #[inline(always)]
+    fn frame<'a>(
+        &mut self,
+        config: &Config,
+        frame: Frame<'a>,
+        out: &mut Vec<u8>,
+        pong: &mut Range<usize>,
+    ) -> Option<Event<'a>> {
+        match frame {
+            Frame::Data(data) => {
+                self.ready.look(config.ready.as_deref(), data);
+                self.answers.look(config, data);
+                Some(Event::Data(data))
+            }
+            Frame::MessageEnd { text } => Some(self.message_ends(config, text, out)),
+            Frame::Ping(payload) => {
+                if out.len() >= PONGS_MAX && pong.end == out.len() {
+                    out.truncate(pong.start);
+                }
+                pong.start = out.len();
+                self.write(Opcode::Pong, payload, out);
+                pong.end = out.len();
+                None
+            }
+            Frame::Pong(_) => Some(Event::Pong),
+            Frame::Close { code, reason } => {
+                self.echo_close(code, out);
+                Some(Event::Closed { code, reason })
+            }
+        }
     }
 
     /// Inflates what waits, and returns the event of it.

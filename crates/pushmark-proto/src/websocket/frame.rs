@@ -13,6 +13,12 @@ pub const LEFT_MAX: usize = 2 + 4 + CONTROL_MAX - 1;
 /// Longest payload of a control frame (RFC 6455 5.5).
 pub const CONTROL_MAX: usize = 125;
 
+/// The reserved bits of a frame's first byte (RFC 6455 5.2).
+const RESERVED: u8 = 0x70;
+
+/// The one of them that says that the message is compressed (RFC 7692 6).
+const RESERVED_COMPRESSED: u8 = 0x40;
+
 /// The events of a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
@@ -50,27 +56,30 @@ pub struct Decoder {
     utf8: Utf8,
     role: Role,
     message: Message,
+    /// The message that ended last.
+    ended: Message,
     in_frame: bool,
     fin: bool,
     closed: bool,
     /// Messages may be compressed.
     deflates: bool,
-    /// The current message is, or the last one was.
-    compressed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Message {
-    None,
-    Text,
-    Binary,
+    None = 0,
+    Text = 1,
+    Binary = 2,
+    /// The first header of a compressed message is next.
+    Compressed = 4,
+    CompressedText = 5,
+    CompressedBinary = 6,
 }
 
 /// A parsed frame header.
 struct Header {
     opcode: Opcode,
     fin: bool,
-    compressed: bool,
     len: u64,
     key: Option<[u8; 4]>,
     /// Its length in bytes, 2 to 14.
@@ -89,11 +98,11 @@ impl Decoder {
             utf8: Utf8::default(),
             role,
             message: Message::None,
+            ended: Message::None,
             in_frame: false,
             fin: false,
             closed: false,
             deflates: false,
-            compressed: false,
         }
     }
 
@@ -105,12 +114,13 @@ impl Decoder {
 
     /// Returns whether the current message is compressed; after its end, whether it was.
     pub fn is_compressed(&self) -> bool {
-        self.compressed
+        let message = if self.message == Message::None { self.ended } else { self.message };
+        matches!(message, Message::CompressedText | Message::CompressedBinary)
     }
 
     /// Returns whether the current message is a text.
     pub fn is_text(&self) -> bool {
-        self.message == Message::Text
+        matches!(self.message, Message::Text | Message::CompressedText)
     }
 
     /// Takes the next event. `None`: more bytes are needed; at most [`LEFT_MAX`] are left.
@@ -141,13 +151,34 @@ impl Decoder {
                     _ => return self.payload(input, part).map(Some),
                 }
             }
-            let Some(header) = Header::parse(input, self.role, self.deflates)? else { return Ok(None) };
+            if input.first().is_some_and(|first| first & RESERVED != 0) {
+                self.compressed_begins(&mut input[0])?;
+            }
+            let Some(header) = Header::parse(input, self.role)? else { return Ok(None) };
             if header.opcode.is_control() {
                 return self.control(&header, input);
             }
             self.frame_begins(&header)?;
             input::take(input, header.size);
         }
+    }
+
+    /// Takes the reserved bit of a compressed message from a first byte. RFC 7692 6: it is that of a message, so
+    /// it is in its first frame, a text or a binary one.
+    #[cold]
+    fn compressed_begins(&mut self, first: &mut u8) -> Result<(), Failure> {
+        if !self.deflates || *first & RESERVED != RESERVED_COMPRESSED {
+            return Err(Failure::Frame("reserved bit without an extension"));
+        }
+        if !matches!(Opcode::from_bits(*first & 0x0F), Some(Opcode::Text | Opcode::Binary)) {
+            return Err(Failure::Frame("compressed frame that does not begin a message"));
+        }
+        if self.message != Message::None {
+            return Err(Failure::Frame("new message inside a message"));
+        }
+        *first &= !RESERVED;
+        self.message = Message::Compressed;
+        Ok(())
     }
 
     fn frame_begins(&mut self, header: &Header) -> Result<(), Failure> {
@@ -158,11 +189,10 @@ impl Decoder {
             (Opcode::Continuation, message) => message,
             (Opcode::Text, Message::None) => Message::Text,
             (_, Message::None) => Message::Binary,
+            (Opcode::Text, Message::Compressed) => Message::CompressedText,
+            (_, Message::Compressed) => Message::CompressedBinary,
             _ => return Err(Failure::Frame("new message inside a message")),
         };
-        if header.opcode != Opcode::Continuation {
-            self.compressed = header.compressed;
-        }
         self.message_len = self.message_len.saturating_add(header.len);
         if self.message_len > self.message_max {
             return Err(Failure::MessageTooLarge);
@@ -189,7 +219,7 @@ impl Decoder {
             self.key_at = (usize::from(self.key_at) + n) as u8 % 4;
         }
         self.frame_left -= n as u64;
-        if self.message == Message::Text && !self.compressed {
+        if self.message == Message::Text {
             self.utf8.check(bytes).map_err(|Invalid| Failure::Utf8)?;
         }
         Ok(Event::Data(bytes))
@@ -200,8 +230,8 @@ impl Decoder {
         if !self.fin {
             return Ok(None);
         }
-        let text = self.message == Message::Text;
-        self.message = Message::None;
+        let text = self.is_text();
+        self.ended = std::mem::replace(&mut self.message, Message::None);
         self.message_len = 0;
         self.utf8.end().map_err(|Invalid| Failure::Utf8)?;
         Ok(Some(Event::MessageEnd { text }))
@@ -236,12 +266,8 @@ impl Decoder {
 impl Header {
     /// Returns `None` if it is incomplete. Rules are checked in the order of the bytes they need.
     #[inline(always)]
-    fn parse(input: &[u8], role: Role, deflates: bool) -> Result<Option<Header>, Failure> {
+    fn parse(input: &[u8], role: Role) -> Result<Option<Header>, Failure> {
         let [first, second, rest @ ..] = input else { return Ok(None) };
-        if first & 0x70 != 0 {
-            reserved(*first, deflates)?;
-        }
-        let compressed = first & 0x40 != 0;
         let opcode = Opcode::from_bits(first & 0x0F).ok_or(Failure::Frame("reserved opcode"))?;
         let fin = first & 0x80 != 0;
         match (role, second & 0x80 != 0) {
@@ -278,19 +304,6 @@ impl Header {
             }
         };
         let size = 2 + extended + if key.is_some() { 4 } else { 0 };
-        Ok(Some(Header { opcode, fin, compressed, len, key, size }))
-    }
-}
-
-/// Checks the reserved bits of a first byte: only that of a compressed message may be set.
-#[cold]
-fn reserved(first: u8, deflates: bool) -> Result<(), Failure> {
-    if !deflates || first & 0x30 != 0 {
-        return Err(Failure::Frame("reserved bit without an extension"));
-    }
-    // RFC 7692 6: the bit is that of a message, so it is in its first frame, a text or a binary one.
-    match first & 0x0F {
-        0x1 | 0x2 => Ok(()),
-        _ => Err(Failure::Frame("compressed frame that does not begin a message")),
+        Ok(Some(Header { opcode, fin, len, key, size }))
     }
 }
