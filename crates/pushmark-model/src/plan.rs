@@ -290,14 +290,13 @@ impl ArmPlan {
 
     /// Returns the most second connections that clients may have open at once. If each client polls beside
     /// its push connection: one for each client. Bayeux peers publish over a second connection while their
-    /// first holds a connect. They share a fraction of the crowd's number, so that the crowd does not need
-    /// twice the descriptors; a peer that finds none free waits.
+    /// first holds a connect: at most as many at once as their publisher has connections.
     pub fn second_connections_max(&self) -> u64 {
-        let peers = self.publisher.as_ref().is_some_and(|p| p.mode == Mode::Peer);
+        let peers = self.publisher.as_ref().filter(|p| p.mode == Mode::Peer);
         let polls_besides = self.hybrid.as_ref().is_some_and(|h| h.sides.safety_ns().is_some());
-        match self.transport {
+        match (self.transport, peers) {
             _ if polls_besides => self.connections,
-            Transport::Bayeux if peers => (self.connections / 8).max(64).min(self.connections),
+            (Transport::Bayeux, Some(peers)) => u64::from(peers.connections).min(self.connections),
             _ => 0,
         }
     }
@@ -471,8 +470,7 @@ pub(crate) mod tests {
         let of = |transport, connections, publisher: Option<PublisherPlan>| {
             ArmPlan { transport, connections, publisher, ..arm() }.second_connections_max()
         };
-        assert_eq!(of(Transport::Bayeux, 8_000, Some(peers.clone())), 1_000);
-        assert_eq!(of(Transport::Bayeux, 100, Some(peers.clone())), 64);
+        assert_eq!(of(Transport::Bayeux, 8_000, Some(peers.clone())), 64);
         assert_eq!(of(Transport::Bayeux, 10, Some(peers.clone())), 10);
         assert_eq!(of(Transport::BayeuxWebSocket, 8_000, Some(peers.clone())), 0);
         let outside = PublisherPlan { mode: Mode::External, ..peers };

@@ -85,7 +85,7 @@ pub struct PublisherPlan {
     pub arrivals: Arrivals,
     /// Channels start together instead of at seeded phases.
     pub aligned: bool,
-    /// Publisher connections (external mode): the largest size of the pool, or the exact number of
+    /// Publisher connections. In external mode: the largest size of the pool, or the exact number of
     /// WebSockets.
     pub connections: u32,
     /// Payload sizes.

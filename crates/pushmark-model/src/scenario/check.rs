@@ -272,7 +272,8 @@ fn deadline(load: &Load, errors: &mut Vec<ScenarioError>) {
 
 fn publisher(p: &Publisher, scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let target = &scenario.target;
-    at_least_one("publisher.connections", u64::from(p.connections()), errors);
+    let connections = p.connections_of(scenario.load.connections);
+    at_least_one("publisher.connections", u64::from(connections), errors);
     super::feed::check(p, errors);
     above_zero("publisher.timeout", p.timeout, errors);
     if p.count == Some(0) {

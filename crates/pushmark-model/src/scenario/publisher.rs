@@ -24,7 +24,7 @@ pub struct Publisher {
     pub arrivals: Arrivals,
     /// How publications are sent (external). Default: post.
     pub over: Over,
-    /// Number of publisher connections (external). Post: the maximum; a due publication opens a connection if none is idle. WebSocket and command: the exact number of connections or processes; each channel uses one of them. Default: 64 for post, 4 for websocket, 1 for command.
+    /// Number of publisher connections. Post: the maximum; a due publication opens a connection if none is idle. WebSocket and command: the exact number of connections or processes; each channel uses one of them. Peers over Bayeux long polling: the most second connections open at once, over which they publish while their first holds a connect. Default: 64 for post, 4 for websocket, 1 for command, one for each peer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// Size of the payload with its stamp and without framing; at least 48B. Sizes of a range are drawn uniformly. Default: 128B.
@@ -44,12 +44,13 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Returns the number of publisher connections, or its default.
-    pub fn connections(&self) -> u32 {
-        self.connections.unwrap_or(match self.over {
-            Over::Post => 64,
-            Over::WebSocket => 4,
-            Over::Command => 1,
+    /// Returns the number of publisher connections, or its default, for a crowd of this size.
+    pub fn connections_of(&self, crowd: u64) -> u32 {
+        self.connections.unwrap_or(match (self.mode, self.over) {
+            (PublisherMode::Peer, _) => u32::try_from(crowd).unwrap_or(u32::MAX).max(1),
+            (_, Over::Post) => 64,
+            (_, Over::WebSocket) => 4,
+            (_, Over::Command) => 1,
         })
     }
 }

@@ -221,7 +221,7 @@ fn publisher(scenario: &Scenario, endpoints: &Endpoints) -> Option<PublisherPlan
         interval_ns: p.interval.map_or_else(|| 1e9 / p.per_second().0, |interval| interval.0 as f64),
         arrivals: p.arrivals,
         aligned: p.phase == Phase::Aligned,
-        connections: p.connections(),
+        connections: p.connections_of(scenario.load.connections),
         size: if low == high { Size::Fixed(low) } else { Size::Uniform(low, high) },
         check: p.check,
         count: p.count,

@@ -17,12 +17,14 @@ use super::percentile::{P, SHOWN, own_allowed_us};
 /// connections with stamps are read in another way than the others.
 pub fn displaced(delivery: &Delivery, times: &Times, ours: bool, apart: bool) -> Vec<Displaced> {
     let arrived = delivery.latency.delivered_only.as_deref().unwrap_or(&delivery.latency);
+    // What the target itself delayed is its answer to the load.
+    let own = if times.publish_own_lag.count() > 0 { &times.publish_own_lag } else { &times.publish_lag };
     let one = |(p, _): (P, i64)| {
         let shown_us = p.of(arrived)?;
         let allowed_us = own_allowed_us(p.metric(), shown_us as f64) as i64;
         let stamped = by_stamps(delivery, p).is_some() && !apart;
         let read = if stamped { &times.read_lag_stamped } else { &times.read_lag };
-        let sent = if ours { above(&times.publish_lag, allowed_us) } else { 0.0 };
+        let sent = if ours { above(own, allowed_us) } else { 0.0 };
         let late = (above(read, allowed_us) + sent).min(1.0) - rank_slack(p.share());
         let without_us = times.latency.quantile((p.share() - late).max(0.0))?;
         let moved = late > 0.0 && shown_us - without_us > allowed_us;
@@ -71,6 +73,21 @@ mod tests {
         assert_eq!(p90_ms(0, 8, 0), None, "one in twelve does not reach it");
         assert_eq!(p90_ms(15, 0, 3), None, "the server alone is late at this percentile");
         assert_eq!(p90_ms(10, 1, 0), None, "one in a hundred is a rank");
+    }
+
+    #[test]
+    fn what_the_target_delayed_is_the_targets() {
+        let mut times = Times::default();
+        times.latency.record_many_us(200, 10);
+        times.latency.record_many_us(1_400, 90);
+        times.publish_lag.record_many_us(1_000, 90);
+        let told = |times: &Times| {
+            let delivery = Delivery { latency: times.latency.summary_of_all(), ..Delivery::default() };
+            displaced(&delivery, times, true, false).iter().any(|d| d.p == P::P50)
+        };
+        assert!(told(&times), "nothing says that it was the target's");
+        times.publish_own_lag.record_many_us(6, 90);
+        assert!(!told(&times));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The second connection of a Bayeux client over long polling. It carries publications while the first
 //! connection holds a connect request. It is opened when there is something to send and closed after an
-//! idle second. The number of second connections is bounded, so that a crowd does not need twice the
-//! descriptors.
+//! idle second. The number of second connections is bounded; beyond it clients take turns.
 
 use std::collections::VecDeque;
 
@@ -132,11 +131,14 @@ impl Shard {
         if line.link.is_some() && line.reused && !reusable {
             self.close_second(index);
         }
+        let is_awaited = !self.crowd.seconds.waiting.is_empty();
         let conn = &mut self.crowd[index];
         let side = conn.side.as_mut().expect("a second line");
         let has_work = !side.jobs.is_empty() || conn.client.wants(Lane::Command);
         match side.line.link {
             Some(_) if has_work => self.write_commands(index),
+            // Another client waits for it. The loop serves those who wait before it sleeps.
+            Some(_) if is_awaited => self.close_second(index),
             Some(_) => {
                 side.idle_since_ns = self.time.now_ns;
                 let entry = (self.time.now_ns, index, side.line.generation);
