@@ -139,6 +139,7 @@ pub(crate) fn measure_with(
             publish_to: None,
             before_to: Vec::new(),
             port: server.address.port(),
+            clock_ahead_us: 0,
         },
     };
     child.stdin.take().expect("piped").write_all(serde_json::to_string(&order)?.as_bytes())?;

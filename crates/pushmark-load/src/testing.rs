@@ -62,6 +62,7 @@ impl Target {
             publish_to: None,
             before_to: Vec::new(),
             port: 0,
+            clock_ahead_us: 0,
         };
         (Target { listener, clients: Vec::new(), requests: 0 }, plan)
     }

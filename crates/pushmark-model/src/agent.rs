@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::ShardPlan;
 use crate::record::Record;
+use crate::run::{Foreign, Generator};
 use crate::secret::SecretValues;
 use crate::steer::Steer;
 
@@ -19,6 +20,25 @@ pub enum Order {
     Begin(Begin),
     /// To all of its shards.
     Steer(Steer),
+}
+
+/// An order to an agent on another machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum RemoteOrder {
+    /// Its shards of an arm.
+    Begin {
+        /// The number of the arm.
+        arm: u32,
+        /// The shards.
+        begin: Begin,
+    },
+    /// To its shards of an arm.
+    Steer {
+        /// The number of the arm.
+        arm: u32,
+        /// The order.
+        steer: Steer,
+    },
 }
 
 /// The work of an agent.
@@ -69,6 +89,26 @@ impl Begin {
 pub enum Said {
     /// A second of one of its shards.
     Record(Box<Record>),
+    /// What the agent's machine spent on its shards: an [`AgentCost`] as JSON, which leaves out absent fields. Only
+    /// agents on other machines say it.
+    Cost(String),
     /// All shards have ended; or why one could not run.
     Ended(Result<(), String>),
+}
+
+/// What an agent's machine spent on its shards during measure, and what disturbed it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AgentCost {
+    /// Its generator, without the loop lag, which records hold.
+    pub generator: Generator,
+    /// Other programs on its CPUs.
+    pub foreign: Foreign,
+    /// The longest that one shard waited for a core, as a share of the window.
+    pub worst_shard_wait: f64,
+    /// Times in which the agent was paused: its start from the arm's start, and its length, ns.
+    pub stalls: Vec<(i64, u64)>,
+    /// Largest step of its wall clock, ns; absent: none.
+    pub clock_step_ns: Option<i64>,
+    /// How late its first turn began after the arm's start, ns.
+    pub started_late_ns: u64,
 }

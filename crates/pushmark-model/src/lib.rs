@@ -19,6 +19,7 @@
 
 pub mod agent;
 pub mod calibration;
+pub mod cluster;
 pub mod compare;
 pub mod content;
 pub mod decode;

@@ -1059,6 +1059,7 @@ mod tests {
             hybrid: None,
             long_poll: None,
             documents: None,
+            agents: Vec::new(),
             bayeux: None,
             published: None,
             server: Some(Server { rss_bytes_peak: 65_536, ..Server::default() }),

@@ -33,7 +33,7 @@ pub struct Stamp {
     pub channel: u32,
     /// Number of the publication on its channel, from 0. Seven digits: below 78 × 10⁹.
     pub sequence: u64,
-    /// When the schedule planned it, µs of `CLOCK_MONOTONIC`.
+    /// When the schedule planned it, µs of `CLOCK_MONOTONIC` where the run was started.
     pub due_us: u64,
     /// Just before its first write, µs of `CLOCK_MONOTONIC`.
     pub sent_us: u64,
@@ -59,6 +59,13 @@ impl Stamp {
                 at += 1;
             }
         }
+    }
+
+    /// Returns it with its instants on a clock that is this far ahead, µs.
+    #[must_use]
+    pub fn on_clock_ahead(self, ahead_us: i64) -> Stamp {
+        let moved = |us: u64| us.saturating_add_signed(ahead_us);
+        Stamp { due_us: moved(self.due_us), sent_us: moved(self.sent_us), ..self }
     }
 
     /// Parses the 48 bytes; `None` if any byte is not valid in a stamp.

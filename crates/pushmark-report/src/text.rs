@@ -1,6 +1,7 @@
 //! The result on stdout: 80 columns, no frames. Glyphs are in column 1, so that a wide one
 //! shifts nothing; transports have no colour.
 
+mod agents;
 mod browsers;
 mod flooded;
 mod observed;
@@ -32,6 +33,7 @@ pub(crate) fn render(case: &Case<'_>, style: &Style<'_>) -> String {
         out.extend(tables::latencies(case, &pen));
         out.extend(browsers::lines(case, &pen));
     }
+    out.extend(agents::lines(case, &pen));
     out.push(String::new());
     out.extend(endings(case, &pen));
     out.extend(reasons(case, &pen));

@@ -11,6 +11,7 @@ use pushmark_model::run::{CaseRef, RunFiles, ServerRef, VerdictState};
 use pushmark_model::units::Nanos;
 use pushmark_net::Clock;
 
+use crate::agent::{Crew, Machines};
 use crate::fitted::Fitted;
 use crate::pages::Pages;
 use crate::run::{self, About, ArmDone, Assembled, Setup, Signals, Start, Unserved, is_local, nobody_came};
@@ -102,6 +103,8 @@ pub struct Session<'a> {
     pub signals: &'a Signals,
     /// How results are drawn.
     pub pages: Pages,
+    /// Agents on other machines; absent: this machine makes the load.
+    pub machines: Option<&'a Machines>,
 }
 
 /// One start of a case, and what is kept in addition to its figures.
@@ -133,7 +136,11 @@ impl Session<'_> {
         if let Some(why) = &fitted.without_ring {
             progress.note(&format!("using epoll instead of io_uring: {why}"));
         }
-        if let Some(text) = fitted.refusal(&machine) {
+        let refusal = match self.machines {
+            Some(machines) => machines.refusal(fitted.need.sockets(), fitted.need.target),
+            None => fitted.refusal(&machine),
+        };
+        if let Some(text) = refusal {
             return Err(Ending::error(Exit::Refused, text));
         }
         let Fitted { plan, target, need, .. } = fitted;
@@ -152,11 +159,14 @@ impl Session<'_> {
         let program = std::env::current_exe().context("the path of this program")?;
         let asked = loaded.scenario.threads.map_or(threads as u64, u64::from);
         let shards = asked.max(need.shards(machine.open_files.1)).max(u64::from(agents)) as u32;
+        let (crew, shards) = match self.machines {
+            Some(machines) => (Crew::Machines(machines), machines.threads()),
+            None => (Crew::of(agents, &program), shards),
+        };
         let setup = Setup {
             target: &target,
             shards,
-            agents,
-            program: &program,
+            crew,
             server_cpus: server_cpus.clone(),
             generator_cpus: generator_cpus.clone(),
             signals: self.signals,

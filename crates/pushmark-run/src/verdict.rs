@@ -32,6 +32,10 @@ const WALL_CLOCK: &[&str] = &[family::LATENCY_STAMPED, "delivery.read_lag_stampe
 /// Share of measure from which a paused generator determines the p99.
 const STOOD_STILL_INVALID: f64 = 0.01;
 
+/// How far the starts of several machines may be apart.
+const START_SPREAD_SUSPECT_NS: u64 = 5_000_000;
+const START_SPREAD_INVALID_NS: u64 = 50_000_000;
+
 /// Returns the share of a core from which a generator is too busy to be trusted.
 pub(crate) fn generator_busy_from() -> f64 {
     bounds::GENERATOR_BUSY.suspect
@@ -124,6 +128,17 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     }
     for agent in &facts.agents_lost {
         found("agent_lost", VerdictState::Incomplete, ALL, words::agent_was_lost(agent));
+    }
+    if facts.clocks_unknown {
+        found("clocks", VerdictState::Invalid, bounds::CLOCK_BOUND.concerns, words::clocks_unknown(arm));
+    }
+    let spread_ns = facts.start_spread_ns.unwrap_or(0);
+    if spread_ns > START_SPREAD_SUSPECT_NS {
+        let state = match spread_ns > START_SPREAD_INVALID_NS {
+            true => VerdictState::Invalid,
+            false => VerdictState::Suspect,
+        };
+        found("start_spread", state, bounds::LOAD, words::start_spread(arm, spread_ns));
     }
     if let Some(step_ns) = facts.clock_step_ns {
         found("clock_step", VerdictState::Suspect, WALL_CLOCK, words::clock_step(step_ns));

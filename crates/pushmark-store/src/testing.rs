@@ -53,6 +53,7 @@ pub fn run(id: &str) -> Run {
         ingest: None,
         last_words: None,
         browser: None,
+        agents: Vec::new(),
         warmup: None,
         flood: None,
     };

@@ -20,6 +20,7 @@ use pushmark_host::environment::{Placement, environment};
 use pushmark_host::quiet;
 use pushmark_host::server::cpus;
 use pushmark_host::server::registry::Registry;
+use pushmark_run::agent::Crew;
 use pushmark_run::run::{self, About, Setup, Signals, Start, Target};
 use pushmark_run::scenario_file::{self, Asked};
 use pushmark_store::Utc;
@@ -164,8 +165,7 @@ impl Bench {
         let setup = Setup {
             target: &target,
             shards,
-            agents: loaded.scenario.agents,
-            program: &self.program,
+            crew: Crew::of(loaded.scenario.agents, &self.program),
             server_cpus,
             generator_cpus,
             signals: &self.signals,

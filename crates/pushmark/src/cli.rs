@@ -51,9 +51,10 @@ enum Command {
     Runs(cmd::runs::RunsArgs),
     /// List, build and start the reference servers
     Servers(cmd::servers::ServersArgs),
-    /// Work as an agent, a generator process; started by a run that has `agents`
-    #[command(hide = true)]
-    Agent,
+    /// Make load for runs that are started on other machines (`--nats`)
+    Agent(Box<cmd::agent::AgentArgs>),
+    /// List the agents that wait on a bus
+    Agents(cmd::agents::AgentsArgs),
     /// List scenarios for known protocols, or print one
     Presets(cmd::presets::PresetsArgs),
     /// Print the JSON Schema of scenario files
@@ -91,7 +92,8 @@ impl Cli {
             Command::Selftest(args) => cmd::selftest::run(&args),
             Command::Runs(args) => cmd::runs::run(&args),
             Command::Servers(args) => cmd::servers::run(&args),
-            Command::Agent => cmd::agent::run(),
+            Command::Agent(args) => cmd::agent::run(&args),
+            Command::Agents(args) => cmd::agents::run(&args),
             Command::Presets(args) => cmd::presets::run(&args),
             Command::Schema => cmd::schema::run(),
             Command::Completions { shell } => {

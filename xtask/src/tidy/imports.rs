@@ -14,13 +14,14 @@ const CONSOLE: &str = "pushmark-console";
 const HOST: &str = "pushmark-host";
 const PROBES: &str = "pushmark-probes";
 const CHECK: &str = "pushmark-check";
+const CLUSTER: &str = "pushmark-cluster";
 const RUN: &str = "pushmark-run";
 const TRUTH: &str = "pushmark-truth";
 const DEMO: &str = "pushmark-demo";
 
 /// Each crate of `crates/` with the workspace crates that it may use. `report`, `check` and `run` know nothing
 /// of each other; the tool knows all.
-const ALLOWED: [(&str, &[&str]); 16] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     (MODEL, &[]),
     (PROTO, &[]),
     (NET, &[MODEL, PROTO]),
@@ -33,10 +34,14 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     (HOST, &[MODEL, PROTO, NET, CHART, STORE, CONSOLE]),
     (PROBES, &[MODEL, PROTO, NET, CONSOLE, HOST]),
     (CHECK, &[MODEL, PROTO, NET, CONSOLE, HOST]),
-    (RUN, &[MODEL, NET, LOAD, CHART, STORE, CONSOLE, HOST, PROBES]),
+    (CLUSTER, &[MODEL, NET]),
+    (RUN, &[MODEL, NET, LOAD, CHART, STORE, CONSOLE, HOST, PROBES, CLUSTER]),
     (TRUTH, &[MODEL, NET, REPORT, STORE, CONSOLE, HOST, RUN]),
     (DEMO, &[MODEL, PROTO, NET, BUILTIN, CHART]),
-    ("pushmark", &[MODEL, PROTO, NET, BUILTIN, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, RUN, TRUTH, DEMO]),
+    (
+        "pushmark",
+        &[MODEL, PROTO, NET, BUILTIN, CHART, REPORT, STORE, CONSOLE, HOST, CHECK, CLUSTER, RUN, TRUTH, DEMO],
+    ),
 ];
 
 /// Crates beside the product: what measures, judges or draws with it is not shipped with it.

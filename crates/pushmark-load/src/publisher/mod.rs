@@ -50,7 +50,7 @@ impl Publisher {
         arm: &ArmPlan,
         plan: &PublisherPlan,
         route: Option<Route>,
-        (port, shard, shards): (u16, u32, u32),
+        (port, shard, shards, clock_ahead_us): (u16, u32, u32, i64),
         measure_ns: (Nanos, Nanos),
     ) -> Option<Publisher> {
         let writer = PayloadWriter {
@@ -59,6 +59,7 @@ impl Publisher {
             nonce: arm.nonce,
             seed: arm.seed,
             check: plan.check,
+            clock_ahead_us,
             measure_ns,
         };
         Some(match (&arm.publish.as_ref()?.over, route) {
@@ -145,6 +146,7 @@ struct PayloadWriter {
     nonce: u32,
     seed: u64,
     check: bool,
+    clock_ahead_us: i64,
     measure_ns: (Nanos, Nanos),
 }
 
@@ -162,7 +164,7 @@ impl PayloadWriter {
             sent_us: sent_ns / 1_000,
         };
         let payload = &mut self.payload[..size];
-        write_payload(&stamp, payload);
+        write_payload(&stamp.on_clock_ahead(-self.clock_ahead_us), payload);
         if self.check {
             draw_padding(self.seed, &stamp, &mut payload[..size - STAMP_LEN]);
         }

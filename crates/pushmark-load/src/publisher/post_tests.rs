@@ -23,6 +23,7 @@ fn tens_of_thousands_that_wait_are_lost_one_after_the_other() {
         publish_to: None,
         before_to: Vec::new(),
         port: 0,
+        clock_ahead_us: 0,
     };
     let publisher = plan.arm.publisher.as_ref().expect("it publishes");
     let writer = PayloadWriter {
@@ -30,6 +31,7 @@ fn tens_of_thousands_that_wait_are_lost_one_after_the_other() {
         size: publisher.size,
         nonce: plan.arm.nonce,
         seed: plan.arm.seed,
+        clock_ahead_us: 0,
         check: false,
         measure_ns: (0, NEVER),
     };

@@ -39,7 +39,13 @@ impl Publishing {
                 let route = plan.publish_to.map(route).transpose()?;
                 let measure_ns =
                     (start_ns + arm.phases.measure_start_ns(), start_ns + arm.phases.measure_end_ns());
-                Publisher::new(arm, p, route, (plan.port, plan.shard, plan.shards), measure_ns)
+                Publisher::new(
+                    arm,
+                    p,
+                    route,
+                    (plan.port, plan.shard, plan.shards, plan.clock_ahead_us),
+                    measure_ns,
+                )
             }
             _ => None,
         };

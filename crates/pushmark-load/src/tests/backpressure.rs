@@ -130,6 +130,7 @@ fn flood(poller: Poller) {
         publish_to: None,
         before_to: Vec::new(),
         port: 0,
+        clock_ahead_us: 0,
     };
     let until_ns = plan.start_ns + PATIENCE_NS;
     let (mut flooder, mut upgraded, mut stopped): (Option<Flooder>, _, _) = (None, false, None);

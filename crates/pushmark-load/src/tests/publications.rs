@@ -113,6 +113,7 @@ fn none_is_sent_twice_and_none_fails_that_was_answered() {
         publish_to: Some(listener.local_addr().unwrap()),
         before_to: Vec::new(),
         port: 0,
+        clock_ahead_us: 0,
     };
     let until_ns = plan.start_ns + PATIENCE_NS;
     let (mut target, mut turns_after) = (Target::default(), 0);

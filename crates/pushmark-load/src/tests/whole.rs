@@ -56,6 +56,7 @@ fn plan(speech: Speech, poller: Poller, draw: &mut Draw, to: &TcpListener) -> Sh
         publish_to: None,
         before_to: Vec::new(),
         port: 0,
+        clock_ahead_us: 0,
     }
 }
 

@@ -31,6 +31,10 @@ pub struct ShardPlan {
     pub before_to: Vec<SocketAddr>,
     /// The port of a started server, for templates.
     pub port: u16,
+    /// How far the clock of this machine is ahead of that by which stamps are written, µs; 0 where the run was
+    /// started.
+    #[serde(default)]
+    pub clock_ahead_us: i64,
 }
 
 impl ShardPlan {
@@ -86,6 +90,7 @@ mod tests {
             publish_to: None,
             before_to: Vec::new(),
             port: 1,
+            clock_ahead_us: 0,
         }
     }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bayeux, Browser, Connections, Delivery, Documents, Flood, Foreign, Generator, Hybrid, Ingest, Latency,
-    LongPoll, Observed, Phase, Poll, Published, Server, VerdictState, WarmUp, Wire,
+    AgentPart, Bayeux, Browser, Connections, Delivery, Documents, Flood, Foreign, Generator, Hybrid, Ingest,
+    Latency, LongPoll, Observed, Phase, Poll, Published, Server, VerdictState, WarmUp, Wire,
 };
 use crate::transport::Transport;
 
@@ -91,6 +91,9 @@ pub struct Arm {
     pub server: Option<Server>,
     /// The generator's cost.
     pub generator: Generator,
+    /// The agents that made it up, if they ran on other machines.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub agents: Vec<AgentPart>,
     /// Other CPU use during measure; absent if the server's own use is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub foreign: Option<Foreign>,

@@ -83,6 +83,47 @@ pub struct Generator {
     pub shards: u32,
 }
 
+/// An agent on another machine, and its part of an arm.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AgentPart {
+    /// Its name.
+    pub name: String,
+    /// Its machine.
+    pub host: String,
+    /// Its version of pushmark.
+    pub version: String,
+    /// CPUs that it may use.
+    pub cpus: u32,
+    /// Its shards.
+    pub shards: u32,
+    /// Its clients.
+    pub connections: u64,
+    /// What it spent; the loop lag is told of all agents together.
+    pub generator: Generator,
+    /// Other programs on its machine.
+    pub foreign: Foreign,
+    /// How far its time may be from the coordinator's; absent: not known, because no probe came back or a clock was
+    /// set.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clock: Option<AgentClock>,
+    /// How late it began after the arm's start, by its own clock; absent: it was lost before it could say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub started_late_us: Option<u64>,
+    /// How it was lost; absent: it told everything.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lost: Option<String>,
+}
+
+/// The time of an agent minus that of its coordinator, both counted from the arm's start: over all of measure it was
+/// within these bounds, which assume only that no datagram arrives before it is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentClock {
+    /// At least, µs.
+    pub low_us: f64,
+    /// At most, µs.
+    pub high_us: f64,
+}
+
 /// CPU use of programs outside the run, during measure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Foreign {

@@ -245,6 +245,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             new_connections: 0,
         }),
         documents: None,
+        agents: Vec::new(),
         published: Some(Published {
             due: PUBLICATIONS,
             sent: PUBLICATIONS,

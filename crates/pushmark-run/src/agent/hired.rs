@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use pushmark_model::agent::{Begin, Order, Said};
 use pushmark_model::frame;
 use pushmark_model::plan::ShardPlan;
+use pushmark_model::steer::Steer;
 
+use super::driver::{Agent, Orders};
 use super::message::{Lost, PoolMessage};
 use pushmark_host::server::process::how;
 
@@ -22,14 +24,24 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// A process that waits for its plans.
 #[derive(Debug)]
-pub(crate) struct Agent {
+pub(super) struct Hired {
     child: Child,
     socket: UnixStream,
 }
 
-impl Agent {
+/// Orders through its socket.
+#[derive(Debug)]
+struct Socket(UnixStream);
+
+impl Orders for Socket {
+    fn tell(&mut self, order: Steer) {
+        let _ = frame::write(&mut self.0, &Order::Steer(order));
+    }
+}
+
+impl Hired {
     /// Starts `count` agents that run `program`. They end with this process, because their socket closes.
-    pub(crate) fn hire(count: u32, program: &Path) -> io::Result<Vec<Agent>> {
+    pub(super) fn start(count: u32, program: &Path) -> io::Result<Vec<Box<dyn Agent>>> {
         let hire = |_| {
             let (ours, theirs) = UnixStream::pair()?;
             let child = Command::new(program)
@@ -39,28 +51,27 @@ impl Agent {
                 // Ctrl-C reaches only the run; the run stops its agents.
                 .process_group(0)
                 .spawn()?;
-            Ok(Agent { child, socket: ours })
+            Ok(Box::new(Hired { child, socket: ours }) as Box<dyn Agent>)
         };
         (0..count).map(hire).collect()
     }
+}
 
-    pub(crate) fn pid(&self) -> i32 {
-        self.child.id() as i32
+impl Agent for Hired {
+    fn pid(&self) -> Option<i32> {
+        Some(self.child.id() as i32)
     }
 
-    /// Sends its work. Returns the socket for orders to its shards, or `None` if the agent has ended.
-    pub(super) fn begin(&mut self, plans: &[ShardPlan], cpus: &[u32]) -> io::Result<Option<UnixStream>> {
+    fn begin(&mut self, plans: &[ShardPlan], cpus: &[u32]) -> io::Result<Option<Box<dyn Orders>>> {
         match frame::write(&mut self.socket, &Order::Begin(Begin::new(plans, cpus))) {
-            Ok(()) => self.socket.try_clone().map(Some),
+            Ok(()) => Ok(Some(Box::new(Socket(self.socket.try_clone()?)))),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Passes on its records until it has ended. An agent that ends in the middle of its work is reported
-    /// and does not affect the others.
-    pub(super) fn hear(
-        mut self,
+    fn hear(
+        mut self: Box<Self>,
         agent: (usize, usize),
         shards: Vec<u32>,
         told: &SyncSender<PoolMessage>,
@@ -97,6 +108,8 @@ fn hear(socket: &UnixStream, told: &SyncSender<PoolMessage>) -> io::Result<Optio
                 // A closed channel means that records are no longer needed.
                 let _ = told.send(PoolMessage::Record(record));
             }
+            // Its run watches it, as it watches itself.
+            Ok(Some(Said::Cost(_))) => {}
             Ok(Some(Said::Ended(outcome))) => return Ok(Some(outcome)),
             Ok(None) => return Ok(None),
             Err(error) if is_gone(&error) => return Ok(None),

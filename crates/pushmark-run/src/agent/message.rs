@@ -1,11 +1,22 @@
 //! What shards and agents send to their run.
 
+use pushmark_model::agent::AgentCost;
 use pushmark_model::record::Record;
 
 /// A message from a shard or an agent.
-pub(super) enum PoolMessage {
+pub(crate) enum PoolMessage {
     Record(Box<Record>),
+    Spent(Box<Spent>),
+    Silent(String),
     Lost(Lost),
+}
+
+/// What the machine of an agent spent.
+#[derive(Clone, Debug)]
+pub(crate) struct Spent {
+    /// The position of the agent among those of the arm, from 0.
+    pub(crate) agent: usize,
+    pub(crate) cost: AgentCost,
 }
 
 /// An agent that ended in the middle of its work.

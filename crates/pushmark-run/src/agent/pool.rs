@@ -2,22 +2,19 @@
 
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
-use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pushmark_load::run_shard;
-use pushmark_model::agent::Order;
-use pushmark_model::frame;
 use pushmark_model::plan::ShardPlan;
 use pushmark_model::record::Record;
 use pushmark_model::steer::Steer;
 use pushmark_net::files::{self, Keeps};
 
-use super::hired::Agent;
-use super::message::{Lost, PoolMessage};
+use super::driver::{Agent, Orders};
+use super::message::{Lost, PoolMessage, Spent};
 use pushmark_host::server::cpus;
 
 /// Records of a shard that may wait until they are added up. At this limit the shard keeps filling its
@@ -37,6 +34,10 @@ pub(crate) struct ShardPool {
 /// The result of waiting for a record.
 pub(crate) enum PoolEvent {
     Record(Box<Record>),
+    /// What the machine of an agent spent: its last word.
+    Spent(Box<Spent>),
+    /// Nothing was heard of an agent for a while, or it is back.
+    Silent(String),
     /// An agent sends no more; the others continue.
     Lost(Lost),
     Nothing,
@@ -48,7 +49,7 @@ pub(crate) enum PoolEvent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OrderSender {
     shards: Vec<Sender<Steer>>,
-    agents: Vec<Arc<Mutex<UnixStream>>>,
+    agents: Vec<Arc<Mutex<Box<dyn Orders>>>>,
 }
 
 impl OrderSender {
@@ -59,8 +60,7 @@ impl OrderSender {
             let _ = shard.send(order);
         }
         for agent in &self.agents {
-            let mut agent = agent.lock().expect("no thread panics while it sends");
-            let _ = frame::write(&mut *agent, &Order::Steer(order));
+            agent.lock().expect("no thread panics while it sends").tell(order);
         }
     }
 }
@@ -107,11 +107,12 @@ fn shard(seat: Seat) -> std::io::Result<()> {
 
 impl ShardPool {
     /// Starts a thread for each plan, pinned to one of `cpus` in turn. With agents, the agents start the
-    /// threads.
+    /// threads: each those of the shards for which `agent_of` gives its position.
     pub(crate) fn start(
         plans: Vec<ShardPlan>,
         cpus: &[u32],
-        agents: Vec<Agent>,
+        agents: Vec<Box<dyn Agent>>,
+        agent_of: impl Fn(u32) -> usize,
     ) -> std::io::Result<ShardPool> {
         // Room for the records of all shards: only an agent's records may have to wait, in their socket.
         let (sender, records) = sync_channel(plans.len() * WAITING_MAX);
@@ -128,7 +129,7 @@ impl ShardPool {
         } else {
             let of = agents.len();
             for (number, agent) in agents.into_iter().enumerate() {
-                let dealt = plans.iter().filter(|plan| plan.shard as usize % of == number);
+                let dealt = plans.iter().filter(|plan| agent_of(plan.shard) == number);
                 let place = (number + 1, of);
                 pool.agent(agent, place, &dealt.cloned().collect::<Vec<_>>(), cpus, sender.clone())?;
             }
@@ -157,7 +158,7 @@ impl ShardPool {
 
     fn agent(
         &mut self,
-        mut agent: Agent,
+        mut agent: Box<dyn Agent>,
         place: (usize, usize),
         plans: &[ShardPlan],
         cpus: &[u32],
@@ -167,7 +168,7 @@ impl ShardPool {
         if let Some(orders) = agent.begin(plans, cpus)? {
             self.orders.agents.push(Arc::new(Mutex::new(orders)));
         }
-        let name = format!("agent-{}", agent.pid());
+        let name = format!("agent-{}", place.0);
         let shards = plans.iter().map(|plan| plan.shard).collect();
         let hear = move || agent.hear(place, shards, &sender);
         self.threads.push(std::thread::Builder::new().name(name).spawn(hear)?);
@@ -188,6 +189,8 @@ impl ShardPool {
     pub(crate) fn next(&self, within: Duration) -> PoolEvent {
         match self.records.recv_timeout(within) {
             Ok(PoolMessage::Record(record)) => PoolEvent::Record(record),
+            Ok(PoolMessage::Spent(spent)) => PoolEvent::Spent(spent),
+            Ok(PoolMessage::Silent(text)) => PoolEvent::Silent(text),
             Ok(PoolMessage::Lost(lost)) => PoolEvent::Lost(lost),
             Err(RecvTimeoutError::Timeout) => PoolEvent::Nothing,
             Err(RecvTimeoutError::Disconnected) => PoolEvent::End,

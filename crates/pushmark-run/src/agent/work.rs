@@ -29,7 +29,7 @@ pub fn work() -> anyhow::Result<()> {
     if !begin.cpus.is_empty() {
         cpus::pin_current_thread(&begin.cpus)?;
     }
-    let pool = ShardPool::start(begin.plans()?, &begin.cpus, Vec::new())?;
+    let pool = ShardPool::start(begin.plans()?, &begin.cpus, Vec::new(), |_| 0)?;
     let sender = pool.orders();
     std::thread::spawn(move || {
         while let Ok(Some(Order::Steer(order))) = frame::read(&mut orders) {
@@ -50,7 +50,7 @@ pub fn work() -> anyhow::Result<()> {
                 }
             }
             // An agent has no agents.
-            PoolEvent::Nothing | PoolEvent::Lost(_) => {}
+            PoolEvent::Nothing | PoolEvent::Spent(_) | PoolEvent::Silent(_) | PoolEvent::Lost(_) => {}
             PoolEvent::End => break,
         }
     }

@@ -69,8 +69,9 @@ pub(super) fn measure(
         publish_to: up.publish_to,
         before_to: up.before_to.clone(),
         port: up.port,
+        clock_ahead_us: 0,
     };
-    let pool = ShardPool::start((0..shards).map(shard).collect(), cpus, Vec::new())?;
+    let pool = ShardPool::start((0..shards).map(shard).collect(), cpus, Vec::new(), |_| 0)?;
     let mut gathered = Gathered::new(&arm, shards);
     let window = [arm.phases.measure_start_ns(), arm.phases.measure_end_ns()].map(|at| start_ns + at);
     let mut marks = Vec::new();
@@ -87,7 +88,7 @@ pub(super) fn measure(
                 gathered.add(&record);
                 pool.take_back(record);
             }
-            PoolEvent::Nothing | PoolEvent::Lost(_) => {}
+            PoolEvent::Nothing | PoolEvent::Spent(_) | PoolEvent::Silent(_) | PoolEvent::Lost(_) => {}
             PoolEvent::End => break,
         }
         if signals.stopped().is_some() {

@@ -11,10 +11,12 @@ use pushmark_store::KeptFile;
 
 use super::figures::figures_of;
 use super::flooding::After;
+use super::machines::{self, Agents};
 use super::setup::Setup;
 use super::steering::Steering;
 use super::watch::Marks;
 use super::{ArmDone, facts};
+use crate::agent::Spent;
 use crate::gather::Gathered;
 use crate::verdict::{self, AgentLost, Facts};
 
@@ -44,6 +46,7 @@ pub(super) struct Closed<'a> {
     pub(super) probes: Option<Probes>,
     pub(super) steering: Steering,
     pub(super) agents_lost: Vec<AgentLost>,
+    pub(super) spent: Vec<Spent>,
 }
 
 impl Closed<'_> {
@@ -71,6 +74,9 @@ impl Closed<'_> {
             server.ready_us = self.ready_us;
             server.heap = heap::read(&self.logs);
         }
+        if let Some(agents) = self.agents() {
+            machines::add(&mut arm, &agents);
+        }
         arm.browser = probes.map(|probes| probes.figures(plan, &arm));
         let warming = self.steering.warming.as_ref();
         arm.warmup = warming.map(|warming| warming.figures(plan, self.stopped_after_ns));
@@ -92,6 +98,18 @@ impl Closed<'_> {
         arm
     }
 
+    /// The agents on other machines, if they made the load.
+    fn agents(&self) -> Option<Agents<'_>> {
+        Some(Agents {
+            machines: self.setup.crew.machines()?,
+            plan: &self.plan,
+            shards: self.setup.shards,
+            start_ns: self.start_ns,
+            spent: &self.spent,
+            lost: &self.agents_lost,
+        })
+    }
+
     /// What the verdict must know beside the figures.
     fn facts(&mut self, arm: &Arm) -> Facts {
         let Closed { plan, setup, gathered, marks, .. } = &*self;
@@ -103,6 +121,9 @@ impl Closed<'_> {
         let both = arm.server.as_ref().zip(arm.foreign.as_ref());
         facts.server_wait =
             both.and_then(|(server, foreign)| figures::server_wait(server, foreign, setup.cpus().len()));
+        if let Some(agents) = self.agents() {
+            machines::judge(&mut facts, &agents);
+        }
         facts.agents_lost = std::mem::take(&mut self.agents_lost);
         facts
     }

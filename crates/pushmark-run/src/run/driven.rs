@@ -25,7 +25,7 @@ use super::unserved::{Unserved, is_down, nobody_came, nobody_comes};
 use super::warming::Warming;
 use super::watch::{Marks, Watch};
 use super::{alone, emitters, hopeless};
-use crate::agent::{Agent, PoolEvent, ShardPool};
+use crate::agent::{Machines, PoolEvent, ShardPool, Spent};
 use crate::gather::Gathered;
 use crate::verdict::{self, AgentLost};
 
@@ -36,6 +36,8 @@ const LEAD_PER_CLIENT_NS: u64 = 2_000;
 /// A stop is announced this long in advance: shards check for orders at least every 50 ms, and all of them
 /// must count the same publications.
 const STOP_LEAD_NS: u64 = 250_000_000;
+/// The same for agents on other machines: an order may have to be given twice.
+const BUS_LEAD_NS: u64 = 2_000_000_000;
 /// Time after its planned end after which an unfinished arm is aborted.
 const OVERTIME_NS: u64 = 15_000_000_000;
 /// Added for each client: several times the time to close a connection at both ends.
@@ -63,6 +65,8 @@ pub(super) struct Driven<'a> {
     /// The collection of the target's heap in drain.
     collection: Option<Collection>,
     agents_lost: Vec<AgentLost>,
+    /// What agents on other machines spent.
+    spent: Vec<Spent>,
     /// The signal that stopped it.
     stopped: Option<Exit>,
 }
@@ -98,8 +102,8 @@ impl<'a> Driven<'a> {
         // Before the target, so that the browser's own startup work is over when the target starts.
         let mut probes = Probes::open(&plan, &setup.generator_cpus).map_err(Broken::refused)?;
         let up = setup.target.bring_up(&plan, &setup.server_cpus).map_err(unreachable)?;
-        let agents = Agent::hire(setup.agents, setup.program).map_err(Broken::internal)?;
-        let pids: Vec<i32> = agents.iter().map(Agent::pid).collect();
+        let agents = setup.crew.hire().map_err(Broken::internal)?;
+        let pids: Vec<i32> = agents.iter().filter_map(|agent| agent.pid()).collect();
         let server = up.process.as_ref().map(|p| p.pid());
         let before = if server.is_none() { holder(up.subscribe_to) } else { None };
         let beside = before.into_iter().chain(probes.as_ref().and_then(Probes::pid)).collect();
@@ -111,13 +115,20 @@ impl<'a> Driven<'a> {
         let knows_server = server.or(before).is_some() || listener.is_none();
 
         // Rounded to whole µs, so that stamps and schedule agree on every bound.
-        let start_ns = (Clock::now() + LEAD_NS + plan.connections * LEAD_PER_CLIENT_NS) / 1_000 * 1_000;
+        let lead_ns = setup.crew.machines().map_or(LEAD_NS, Machines::lead_ns);
+        let start_ns = (Clock::now() + lead_ns + plan.connections * LEAD_PER_CLIENT_NS) / 1_000 * 1_000;
         let emitters = setup.target.emitters(up.port).filter(|_| emitter(&plan));
         if let Some(base) = &emitters {
             emitters::set(base, &plan, start_ns).map_err(unreachable)?;
         }
         let shards = shard_plans(&plan, setup, &up, start_ns);
-        let pool = ShardPool::start(shards, &setup.generator_cpus, agents).map_err(Broken::internal)?;
+        let agent_of = |shard| setup.crew.agent_of(shard, setup.shards);
+        let pool = ShardPool::start(shards, &setup.generator_cpus, agents, agent_of);
+        let pool = pool.map_err(|error| match setup.crew.machines() {
+            // Another machine does not do it.
+            Some(_) => Broken::refused(error.into()),
+            None => Broken::internal(error),
+        })?;
         if let Some(probes) = &mut probes {
             probes.subscribe(&plan, up.subscribe_to, up.port, start_ns);
         }
@@ -153,6 +164,7 @@ impl<'a> Driven<'a> {
             steering,
             collection: None,
             agents_lost: Vec::new(),
+            spent: Vec::new(),
             stopped: None,
         })
     }
@@ -188,6 +200,8 @@ impl<'a> Driven<'a> {
                 progress.trouble(&format!("{transport}: {}", verdict::agent_lost(&agent)));
                 self.agents_lost.push(agent);
             }
+            PoolEvent::Spent(spent) => self.spent.push(*spent),
+            PoolEvent::Silent(text) => progress.trouble(&format!("{transport}: {text}")),
             PoolEvent::Nothing => {}
             PoolEvent::End => return false,
         }
@@ -248,7 +262,8 @@ impl<'a> Driven<'a> {
         if self.marks.measured.is_none() && self.marks.measure.is_some() {
             self.marks.measured = Some(self.monitor.mark_with_others());
         }
-        self.pool.tell(Steer::StopAt { at_ns: now_ns.saturating_sub(self.start_ns) + STOP_LEAD_NS });
+        let lead_ns = if self.setup.crew.machines().is_some() { BUS_LEAD_NS } else { STOP_LEAD_NS };
+        self.pool.tell(Steer::StopAt { at_ns: now_ns.saturating_sub(self.start_ns) + lead_ns });
     }
 
     fn reason_to_give_up(&self, now_ns: u64) -> Option<GiveUp> {
@@ -322,8 +337,12 @@ impl<'a> Driven<'a> {
         }
         // The server's statistics, read before it is stopped.
         let says = setup.target.stats(up.port);
-        let ingest = alone::measure(&plan, setup.shards, &setup.generator_cpus, &up, &monitor, setup.signals)
-            .map_err(Broken::internal)?;
+        // Other machines may not be where this one could publish from.
+        let ingest = match setup.crew.machines() {
+            Some(_) => None,
+            None => alone::measure(&plan, setup.shards, &setup.generator_cpus, &up, &monitor, setup.signals)
+                .map_err(Broken::internal)?,
+        };
         let ended = watch.server_ended.take();
         let (last_words, logs) = up.stop();
         // A server that ended at the last moment also ended by itself.
@@ -353,6 +372,7 @@ impl<'a> Driven<'a> {
             probes,
             steering: self.steering,
             agents_lost: self.agents_lost,
+            spent: self.spent,
         })
     }
 }
@@ -381,6 +401,7 @@ fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec
             publish_to: up.publish_to,
             before_to: up.before_to.clone(),
             port: up.port,
+            clock_ahead_us: 0,
         })
     };
     halves.into_iter().enumerate().flat_map(of).collect()

@@ -82,6 +82,7 @@ pub(super) fn figures_of(
         long_poll: gathered.long_poll(),
         bayeux: gathered.bayeux(),
         documents: gathered.documents(),
+        agents: Vec::new(),
         published: gathered.published(emitted),
         server,
         generator,

@@ -11,6 +11,7 @@ mod facts;
 mod figures;
 mod flooding;
 mod hopeless;
+mod machines;
 mod setup;
 mod signals;
 mod steering;

@@ -1,7 +1,6 @@
 //! What all arms of a run share, and why an arm could not be measured.
 
 use std::fmt;
-use std::path::Path;
 
 use pushmark_console::exit::Exit;
 use pushmark_host::server::cpus::allowed_cpus;
@@ -9,6 +8,7 @@ use pushmark_model::run::Connections;
 
 use super::target::Target;
 use super::{Signals, Start};
+use crate::agent::Crew;
 
 /// The setup that all arms of a run share.
 #[derive(Debug)]
@@ -17,10 +17,8 @@ pub struct Setup<'a> {
     pub target: &'a Target,
     /// Shard threads.
     pub shards: u32,
-    /// Processes that share the shards; 0: all are in this process.
-    pub agents: u32,
-    /// The program that an agent runs: pushmark.
-    pub program: &'a Path,
+    /// Who drives them.
+    pub crew: Crew<'a>,
     /// CPUs of a started server; empty: not pinned.
     pub server_cpus: Vec<u32>,
     /// CPUs of the generator; empty: not pinned.

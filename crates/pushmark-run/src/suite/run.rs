@@ -15,6 +15,7 @@ use super::Loaded;
 use super::folder::{Folder, is_interrupted};
 use super::order::{Turn, turns};
 use super::plan_text::START_S;
+use crate::agent::Machines;
 use crate::pages::Pages;
 use crate::run::{Assembled, Signals, Start};
 use crate::session::{Asking, Cpus, Session, exit_of, prepare};
@@ -48,6 +49,8 @@ pub struct Asked<'a> {
     pub chosen: &'a [bool],
     /// How results are drawn.
     pub pages: Pages,
+    /// Agents on other machines; absent: this machine makes the load.
+    pub machines: Option<&'a Machines>,
 }
 
 /// The result of the loop.
@@ -89,7 +92,8 @@ pub fn run(
     }
     let cpus = Cpus::share_out(started, asked.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry, cpus: &cpus, signals: &signals, pages: asked.pages };
+    let session =
+        Session { registry, cpus: &cpus, signals: &signals, pages: asked.pages, machines: asked.machines };
     let mut going = Going {
         loaded,
         session: &session,

@@ -14,6 +14,10 @@ use super::percentile::P;
 pub struct Facts {
     /// Error bound between two subtracted clocks, ns; absent if there is one clock.
     pub clock_bound_ns: Option<u64>,
+    /// The clocks of several machines took part, and how far they are apart is not known.
+    pub clocks_unknown: bool,
+    /// How far the real starts of several machines may be apart, ns; absent if there is one.
+    pub start_spread_ns: Option<u64>,
     /// Largest step of the wall clock, ns.
     pub clock_step_ns: Option<i64>,
     /// Connects that failed because no local port was free (EADDRNOTAVAIL).

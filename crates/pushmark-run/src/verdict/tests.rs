@@ -35,6 +35,7 @@ pub(super) fn arm() -> Arm {
         hybrid: None,
         long_poll: None,
         documents: None,
+        agents: Vec::new(),
         bayeux: None,
         tls: None,
         published: Some(Published {

@@ -268,6 +268,32 @@ pub(super) fn clock_bound(s: &Seen<'_>) -> [String; 3] {
     ]
 }
 
+pub(super) fn clocks_unknown(arm: &Arm) -> [String; 3] {
+    let unknown: Vec<&str> =
+        arm.agents.iter().filter(|agent| agent.clock.is_none()).map(|agent| agent.name.as_str()).collect();
+    [
+        format!(
+            "the clock of {} is not known through all of measure in {}",
+            unknown.join(", "),
+            arm.transport
+        ),
+        "a clock was set, a machine stood still, or its clock probes (UDP) did not come back".into(),
+        "one agent alone needs no second clock; else let UDP pass between the machines".into(),
+    ]
+}
+
+pub(super) fn start_spread(arm: &Arm, spread_ns: u64) -> [String; 3] {
+    [
+        format!(
+            "agents may have started {:.1} ms apart in {} (suspect from 5 ms, invalid from 50 ms)",
+            spread_ns as f64 / 1e6,
+            arm.transport
+        ),
+        "their loads were not laid over each other as planned".into(),
+        "agents nearer to the coordinator, or less work beside them".into(),
+    ]
+}
+
 pub(super) fn listen_overflows(overflows: u64) -> [String; 3] {
     [
         format!(

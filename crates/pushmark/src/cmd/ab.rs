@@ -93,7 +93,14 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Exit> {
         .any(|side| side.loaded.server.is_some() || side.loaded.scenario.target.process.is_some());
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
+    let machines = args.measuring.machines.claim(0)?;
+    let session = Session {
+        registry: &registry,
+        cpus: &cpus,
+        signals: &signals,
+        pages: super::pages::PAGES,
+        machines: machines.as_ref(),
+    };
     let mut progress = Progress::new(args.measuring.quiet);
     let (table, folder) = table;
     let done = table.fill(&sides, wanted, &session, &mut progress)?;

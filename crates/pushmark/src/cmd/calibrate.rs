@@ -51,7 +51,13 @@ pub fn run(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     args.measuring.look_at_host();
     let cpus = Cpus::share_out(true, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
+    let session = Session {
+        registry: &registry,
+        cpus: &cpus,
+        signals: &signals,
+        pages: super::pages::PAGES,
+        machines: None,
+    };
     // One line per step is printed instead of one line per phase.
     let mut progress = Progress::new(true);
     let bench = Bench { session: &session, server, seconds: args.seconds };

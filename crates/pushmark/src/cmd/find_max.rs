@@ -111,7 +111,14 @@ pub fn run(args: &FindMaxArgs) -> anyhow::Result<Exit> {
     args.measuring.look_at_host();
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
+    let machines = args.measuring.machines.claim(0)?;
+    let session = Session {
+        registry: &registry,
+        cpus: &cpus,
+        signals: &signals,
+        pages: super::pages::PAGES,
+        machines: machines.as_ref(),
+    };
     let name = format!("find-max-{}", ask.loaded.scenario.name);
     let folder = args.output.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_id(Utc::now(), &name)));
     let mut progress = Progress::new(args.measuring.quiet);

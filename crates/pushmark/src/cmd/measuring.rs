@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::bus::MachinesArgs;
 use pushmark_console::output::{Format, note};
 use pushmark_host::quiet;
 use pushmark_run::verdict;
@@ -23,6 +24,9 @@ pub struct MeasuringArgs {
     /// Do not pin server and generator to different CPUs
     #[arg(long)]
     pub no_pin: bool,
+    /// Agents on other machines
+    #[command(flatten)]
+    pub machines: MachinesArgs,
 }
 
 impl MeasuringArgs {

@@ -2,7 +2,9 @@
 
 pub mod ab;
 pub mod agent;
+pub mod agents;
 pub mod asking;
+mod bus;
 pub mod calibrate;
 pub mod check;
 pub mod compare;

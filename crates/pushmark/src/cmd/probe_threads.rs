@@ -63,7 +63,13 @@ pub fn run(args: &ProbeThreadsArgs) -> anyhow::Result<Exit> {
     prepare(&registry, &server, &first, say)?;
     let cpus = Cpus::share_out(true, false)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
+    let session = Session {
+        registry: &registry,
+        cpus: &cpus,
+        signals: &signals,
+        pages: super::pages::PAGES,
+        machines: None,
+    };
     let of = args.heap.len() * args.stack.len();
     let mut number = 0;
     let mut failed = None;

@@ -65,7 +65,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     args.measuring.look_at_host();
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let session = Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES };
+    let machines = args.measuring.machines.claim(loaded.scenario.agents)?;
+    let session = Session {
+        registry: &registry,
+        cpus: &cpus,
+        signals: &signals,
+        pages: super::pages::PAGES,
+        machines: machines.as_ref(),
+    };
     let mut progress = Progress::new(args.measuring.quiet);
     let mut exit = Exit::Pass;
     let mut files: Vec<RunFiles> = Vec::new();

@@ -74,6 +74,7 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     if args.dry_run {
         return plan(args, &loaded, &chosen);
     }
+    let machines = args.measuring.machines.claim(0)?;
     let asked = suite::Asked {
         output: args.output.as_deref(),
         resume: args.resume,
@@ -83,6 +84,7 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
         quiet: args.measuring.quiet,
         chosen: &chosen,
         pages: super::pages::PAGES,
+        machines: machines.as_ref(),
     };
     let done = suite::run(&mut loaded, &asked, &registry, &mut |text| args.measuring.say(text))?;
     let places = (&*done.folder, &*done.folder.join("report.html"));

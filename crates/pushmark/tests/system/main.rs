@@ -31,6 +31,7 @@ mod foreign_ws;
 mod instrumented;
 mod kill_matrix;
 mod logins;
+mod machines;
 mod outages;
 mod payloads;
 mod publishing;

@@ -44,7 +44,8 @@ impl Shard {
             |stamp: &pushmark_model::stamp::Stamp| publisher.size.of(arm.seed, stamp.channel, stamp.sequence);
         // A publication belongs to the phase in which it is due: warm-up is not counted.
         let judged = |stamp: &pushmark_model::stamp::Stamp| {
-            stamp.nonce == arm.nonce && self.accounting.in_measure(stamp.due_us * 1_000)
+            let due_us = stamp.on_clock_ahead(self.plan.clock_ahead_us).due_us;
+            stamp.nonce == arm.nonce && self.accounting.in_measure(due_us * 1_000)
         };
         let corrupt = match whole {
             true => corrupt(&kept, arm.seed, judged, size),

@@ -43,7 +43,9 @@ impl Shard {
         let mut repeated = Vec::new();
         let (first_stamp, more_stamps) = (&mut line.first_stamp, &mut line.more_stamps);
         line.length = line.length.saturating_add(bytes.len() as u32);
+        let ahead_us = plan.clock_ahead_us;
         let found = |stamp: Stamp| {
+            let stamp = stamp.on_clock_ahead(ahead_us);
             let id = (stamp.channel, stamp.sequence as u32);
             // A stamp that one message repeats is one delivery. In a stream, each stamp is its own
             // message.

@@ -118,7 +118,8 @@ impl Shard {
         } else {
             self.encoded_stamps(index, Lane::Command, bytes)
         };
-        let Shard { crowd, accounting, time, .. } = self;
+        let Shard { crowd, accounting, time, plan, .. } = self;
+        let ahead_us = plan.clock_ahead_us;
         let Time { now_ns, unread_since_ns, in_measure, .. } = &*time;
         let counts = &mut accounting.record.counts;
         counts.payload_bytes += bytes.len() as u64;
@@ -126,6 +127,7 @@ impl Shard {
         let Some(side) = &mut crowd[index].side else { return };
         let Side { line, found: shown, .. } = &mut **side;
         let found = |stamp: Stamp| {
+            let stamp = stamp.on_clock_ahead(ahead_us);
             let measured = accounting.in_measure(stamp.due_us * 1_000);
             match accounting.received(index, &stamp, *now_ns, *unread_since_ns) {
                 Receipt::New => {

@@ -196,7 +196,7 @@ impl Shard {
             due_us: job.due_ns / 1_000,
             sent_us: sent_ns / 1_000,
         };
-        write_payload(&stamp, &mut payload);
+        write_payload(&stamp.on_clock_ahead(-self.plan.clock_ahead_us), &mut payload);
         if arm.publisher.as_ref().is_some_and(|p| p.check) {
             draw_padding(arm.seed, &stamp, &mut payload[..size - STAMP_LEN]);
         }

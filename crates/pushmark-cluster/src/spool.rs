@@ -1,0 +1,185 @@
+//! An agent's pieces of one arm, numbered, on its disk. The spool is the record of what it measured: whatever is
+//! lost on the way is sent again from here.
+//!
+//! A spool is a list of frames ([`pushmark_model::frame`]): its head, then the pieces in order.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use pushmark_model::cluster::{Piece, SpoolHead};
+use pushmark_model::frame;
+
+use crate::wire::PIECE_MAX;
+
+/// Most bytes of a spool. Beyond, measuring on would lose what is measured.
+const SPOOL_MAX: u64 = 2 << 30;
+
+/// An open spool.
+#[derive(Debug)]
+pub struct Spool {
+    file: File,
+    path: PathBuf,
+    arm: u32,
+    /// Where each piece begins, and where the next one will.
+    places: Vec<u64>,
+    end: u64,
+    /// Most bytes: `SPOOL_MAX`, less in tests.
+    most: u64,
+}
+
+impl Spool {
+    /// Creates the spool of an arm in `folder`.
+    ///
+    /// # Errors
+    /// Fails if it exists, or the folder cannot be written.
+    pub fn create(folder: &Path, head: &SpoolHead) -> io::Result<Spool> {
+        fs::create_dir_all(folder)?;
+        let path = folder.join(format!("{}-{}-{}.spool", head.claim, head.arm, head.agent));
+        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        frame::write(&mut file, head)?;
+        let end = file.stream_position()?;
+        Ok(Spool { file, path, arm: head.arm, places: Vec::new(), end, most: SPOOL_MAX })
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the number of its pieces.
+    pub fn len(&self) -> u64 {
+        self.places.len() as u64
+    }
+
+    /// Returns whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Appends a message. Returns its pieces, to be sent.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written, or the spool is full.
+    pub fn append(&mut self, message: &[u8]) -> io::Result<Vec<Piece>> {
+        if self.end + message.len() as u64 > self.most {
+            let full = format!("{} is full: {} bytes", self.path.display(), self.end);
+            return Err(io::Error::new(io::ErrorKind::StorageFull, full));
+        }
+        let parts: Vec<&[u8]> = match message {
+            [] => vec![message],
+            _ => message.chunks(PIECE_MAX).collect(),
+        };
+        let mut pieces = Vec::with_capacity(parts.len());
+        for (at, part) in parts.iter().enumerate() {
+            let last = at + 1 == parts.len();
+            let piece = Piece { arm: self.arm, number: self.len(), last, bytes: part.to_vec() };
+            let mut bytes = Vec::with_capacity(part.len() + 32);
+            frame::write(&mut bytes, &piece)?;
+            self.file.seek(SeekFrom::Start(self.end))?;
+            self.file.write_all(&bytes)?;
+            self.places.push(self.end);
+            self.end += bytes.len() as u64;
+            pieces.push(piece);
+        }
+        Ok(pieces)
+    }
+
+    /// Reads a piece again; `None`: there is none of this number.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read.
+    pub fn piece(&mut self, number: u64) -> io::Result<Option<Piece>> {
+        let place = usize::try_from(number).ok().and_then(|number| self.places.get(number));
+        let Some(&place) = place else { return Ok(None) };
+        self.file.seek(SeekFrom::Start(place))?;
+        frame::read(&mut self.file)
+    }
+
+    /// Brings everything to the disk.
+    ///
+    /// # Errors
+    /// Fails if the system does.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Removes the file: every piece has arrived.
+    ///
+    /// # Errors
+    /// Fails if the system does.
+    pub fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pieces::Pieces;
+
+    fn head() -> SpoolHead {
+        SpoolHead { claim: "w".into(), arm: 2, agent: "a".into() }
+    }
+
+    #[test]
+    fn another_spool_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(folder.path(), &head()).unwrap();
+        spool.append(b"one").unwrap();
+        assert_eq!(Spool::create(folder.path(), &head()).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        let path = spool.path().to_owned();
+        spool.remove().unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_full_spool_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(folder.path(), &head()).unwrap();
+        spool.most = 90;
+        spool.append(&[0; 40]).unwrap();
+        let error = spool.append(&[0; 40]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(spool.len(), 1);
+    }
+
+    proptest! {
+        /// Pieces that are lost, doubled and swapped on the way, and sent again, are the messages in order.
+        #[test]
+        fn the_messages_arrive_in_order_once(
+            sizes in prop::collection::vec(prop_oneof![0usize..300, Just(PIECE_MAX), Just(2 * PIECE_MAX + 7)], 1..12),
+            way in prop::collection::vec((any::<prop::sample::Index>(), 0u8..4), 0..60),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut spool = Spool::create(folder.path(), &head()).unwrap();
+            let message = |(n, size): (usize, &usize)| -> Vec<u8> { vec![n as u8; *size] };
+            let messages: Vec<Vec<u8>> = sizes.iter().enumerate().map(message).collect();
+            let mut sent = Vec::new();
+            for message in &messages {
+                sent.extend(spool.append(message).unwrap());
+            }
+            let mut pieces = Pieces::default();
+            let mut came = Vec::new();
+            for (index, what) in way {
+                let at = index.index(sent.len());
+                match what {
+                    0 => { came.extend(pieces.take(sent[at].clone())); }
+                    1 => { sent.swap(at, 0); }
+                    _ => { came.extend(pieces.take(sent.remove(at))); if sent.is_empty() { break; } }
+                }
+            }
+            // What is missing is asked for, until nothing is.
+            while pieces.next() < spool.len() {
+                let to = pieces.missing_to().unwrap_or(spool.len());
+                for number in pieces.next()..to {
+                    came.extend(pieces.take(spool.piece(number).unwrap().unwrap()));
+                }
+            }
+            prop_assert_eq!(came, messages);
+            prop_assert_eq!(spool.piece(spool.len()).unwrap(), None);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Runs over agents on a bus: a real NATS server, agents as processes of their own.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::tool::{self, Ended, Running, Tool, arms, end, have, number, until, whole};
+
+const SCENARIO: &str = "transports = [\"sse\", \"long-poll\"]\n[target]\nserver = \"builtin\"\n\
+    args = [\"--drop\", \"1/7\", \"--dup\", \"1/11\"]\n[load]\nconnections = 60\nramp = { rate = 400 }\n\
+    settle = \"300ms\"\nwarmup = \"500ms\"\nduration = \"3s\"\ndrain = \"1s\"\n\
+    [subscriptions]\nchannels = 7\nper_connection = 2\n[publisher]\nrate = \"10/s\"\nconnections = 7\n";
+
+/// A NATS server, and agents on it.
+struct Bus {
+    tool: Tool,
+    port: u16,
+    nats: Option<Running>,
+    agents: Vec<Running>,
+}
+
+fn nats_server() -> Option<PathBuf> {
+    let found = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"];
+    let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
+    have(found.is_some(), "nats-server");
+    found
+}
+
+impl Bus {
+    fn open() -> Option<Bus> {
+        nats_server()?;
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
+        let mut bus = Bus { tool: Tool::new(), port, nats: None, agents: Vec::new() };
+        bus.start_nats();
+        Some(bus)
+    }
+
+    fn start_nats(&mut self) {
+        let mut command = Command::new(nats_server().expect("it was there"));
+        command.args(["-a", "127.0.0.1", "-p", &self.port.to_string()]).stdin(Stdio::null());
+        let mut nats = Running::of(command);
+        nats.wait_for("Server is ready");
+        self.nats = Some(nats);
+    }
+
+    fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    fn agent(&mut self, name: &str, more: &[&str]) {
+        let url = self.url();
+        let arguments = [&["agent", "--nats", &url, "--name", name, "--threads", "1"], more].concat();
+        let mut agent = self.tool.start(&arguments);
+        agent.wait_for("waits at");
+        self.agents.push(agent);
+    }
+
+    fn measure(&self, tool: &Tool, scenario: &str, more: &[&str]) -> Value {
+        tool.measure(scenario, &[&["--nats", &self.url()], more].concat())
+    }
+
+    fn refused(&self, more: &[&str]) -> Ended {
+        self.tool.write("s.toml", SCENARIO);
+        self.tool.run(&[&["run", "s.toml", "-q", "--nats", &self.url()], more].concat()).never_panicked()
+    }
+}
+
+/// Returns a run's counts, by arm. Late deliveries count as received, because lateness depends on the machine.
+fn counted(run: &Value) -> Vec<Vec<f64>> {
+    let keys = ["/connections/opened", "/published/due", "/published/sent", "/delivery/intended"];
+    let more = ["/delivery/expected", "/delivery/missing", "/delivery/duplicate"];
+    let mut arms: Vec<&Value> = arms(run).iter().collect();
+    arms.sort_by_key(|arm| arm["transport"].to_string());
+    let of = |arm: &Value| keys.iter().chain(&more).map(|key| number(arm, key)).collect();
+    arms.into_iter().map(of).collect()
+}
+
+#[test]
+fn agents_on_a_bus_count_what_threads_count() {
+    let Some(mut bus) = Bus::open() else { return };
+    for (number_of, name) in (1..).zip(["a", "b", "c", "d", "e"]) {
+        bus.agent(name, &[]);
+        if ![1, 2, 5].contains(&number_of) {
+            continue;
+        }
+        let threads = Tool::new().measure(SCENARIO, &["--threads", &number_of.to_string()]);
+        let machines = bus.measure(&Tool::new(), SCENARIO, &[]);
+        assert_eq!(counted(&machines), counted(&threads), "{number_of} agents");
+        for arm in arms(&machines) {
+            let agents = arm["agents"].as_array().expect("agents");
+            assert_eq!(agents.len(), number_of);
+            let clients: f64 = agents.iter().map(|agent| number(agent, "/connections")).sum();
+            assert_eq!(clients, 60.0);
+            for agent in agents {
+                assert!(number(agent, "/generator/cpu_us") > 0.0, "{agent:#}");
+                let (low, high) = (number(agent, "/clock/low_us"), number(agent, "/clock/high_us"));
+                assert!(
+                    low <= high && low > -20_000.0 && high < 20_000.0,
+                    "one machine has one clock: {agent:#}"
+                );
+            }
+        }
+        until("no spool is left", || {
+            std::fs::read_dir(bus.tool.path("spool")).is_ok_and(|mut files| files.next().is_none())
+        });
+    }
+    // What is listed is what is there.
+    let listed = bus.tool.run(&["agents", "--nats", &bus.url()]).expect(0);
+    assert!(
+        ["a", "b", "c", "d", "e"].iter().all(|name| listed.out.contains(&format!("\n{name} "))),
+        "{listed:#?}"
+    );
+    let json: Value =
+        serde_json::from_str(&bus.tool.run(&["agents", "--nats", &bus.url(), "--json"]).expect(0).out)
+            .unwrap();
+    assert_eq!(json.as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn an_agent_that_is_killed_is_told_and_the_others_go_on() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.agent("a", &[]);
+    bus.agent("b", &[]);
+    let tool = Tool::new();
+    tool.write("s.toml", &SCENARIO.replace(r#"args = ["--drop", "1/7", "--dup", "1/11"]"#, ""));
+    let mut running = tool.start(&["run", "s.toml", "-t", "sse", "--nats", &bus.url(), "-o", "out"]);
+    running.wait_for("measure");
+    tool::pass(Duration::from_millis(700));
+    bus.agents[1].signal(Signal::KILL);
+    let ended = running.end();
+    assert!(matches!(ended.code, 5 | 6), "{ended:#?}");
+    let run = tool.run_json("out");
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    assert!(reasons.iter().any(|reason| reason["code"] == "agent_lost"), "{reasons:#?}");
+    let arm = &arms(&run)[0];
+    assert!(
+        arm["agents"][0]["lost"].is_null() && arm["agents"][1]["lost"].is_string(),
+        "{:#}",
+        arm["agents"]
+    );
+    // The server is not charged for deliveries without a client, or without a publication.
+    let fate = |name: &str| number(&arm["delivery"], &format!("/{name}"));
+    assert_eq!((fate("missing"), fate("unserved")), (0.0, 0.0), "{:#}", arm["delivery"]);
+    assert!(fate("delivered") > 0.0, "{:#}", arm["delivery"]);
+}
+
+#[test]
+fn a_run_needs_no_bus_between_its_start_and_its_end() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.agent("a", &[]);
+    bus.agent("b", &[]);
+    let tool = Tool::new();
+    tool.write("s.toml", SCENARIO);
+    let threads = Tool::new().measure(SCENARIO, &["--threads", "2", "-t", "sse"]);
+    let mut running = tool.start(&["run", "s.toml", "-t", "sse", "--nats", &bus.url(), "-o", "out"]);
+    running.wait_for("measure");
+    bus.nats = None;
+    tool::pass(Duration::from_secs(2));
+    bus.start_nats();
+    running.end().counted();
+    assert_eq!(counted(&tool.run_json("out")), counted(&threads));
+}
+
+#[test]
+fn a_frozen_agent_tells_everything_later() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.agent("a", &[]);
+    bus.agent("b", &[]);
+    let tool = Tool::new();
+    tool.write("s.toml", SCENARIO);
+    let mut running = tool.start(&["run", "s.toml", "-t", "sse", "--nats", &bus.url(), "-o", "out"]);
+    running.wait_for("measure");
+    bus.agents[0].signal(Signal::STOP);
+    tool::pass(Duration::from_secs(3));
+    bus.agents[0].signal(Signal::CONT);
+    let ended = running.end();
+    assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
+    let run = tool.run_json("out");
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    assert!(reasons.iter().all(|reason| reason["code"] != "agent_lost"), "{reasons:#?}");
+    assert!(reasons.iter().any(|reason| reason["code"] == "stood_still"), "{reasons:#?}");
+    let fates = ["delivered", "late", "missing", "superseded", "excused", "unserved", "unpublished"];
+    let delivery = &arms(&run)[0]["delivery"];
+    let sum: f64 = fates.iter().map(|fate| number(delivery, &format!("/{fate}"))).sum();
+    assert_eq!(sum, number(delivery, "/intended"), "{delivery:#}");
+}
+
+#[test]
+fn a_clock_that_is_an_hour_ahead_changes_nothing() {
+    let Some(mut bus) = Bus::open() else { return };
+    let ahead = ["-T", "--monotonic", "3600", "--boottime", "3600"];
+    let tried = Command::new("unshare").args(ahead).arg("true").stderr(Stdio::null()).status();
+    if !have(tried.is_ok_and(|status| status.success()), "time namespaces (root)") {
+        return;
+    }
+    bus.agent("a", &[]);
+    let mut command = Command::new("unshare");
+    command.args(ahead).args(["--", tool::program(), "agent", "--nats", &bus.url(), "--name", "b"]);
+    command.args(["--threads", "1"]).current_dir(bus.tool.path("")).stdin(Stdio::null());
+    let mut agent = Running::of(command);
+    agent.wait_for("waits at");
+    bus.agents.push(agent);
+    let scenario = SCENARIO.replace(r#"args = ["--drop", "1/7", "--dup", "1/11"]"#, "");
+    let run = bus.measure(&Tool::new(), &scenario, &["-t", "sse"]);
+    let arm = &arms(&run)[0];
+    whole(arm);
+    // The target is a loopback address, which the machine's name for itself must not forbid here.
+    let p50_us = number(arm, "/delivery/latency/p50_us");
+    assert!((0.0..500_000.0).contains(&p50_us), "{p50_us} µs");
+    let clock = &arm["agents"][1]["clock"];
+    let (low, high) = (number(clock, "/low_us"), number(clock, "/high_us"));
+    assert!(low <= high && low > -20_000.0 && high < 20_000.0, "{clock:#}");
+}
+
+#[test]
+fn what_an_agent_must_not_do_it_refuses() {
+    let Some(mut bus) = Bus::open() else { return };
+    let key = bus.tool.run(&["agents", "--new-key", "team.key"]).expect(0).out.trim().to_owned();
+    bus.refused(&[]).expect(3).says(&["1 agents are wanted, 0 fit; none is there"]);
+    bus.agent("a", &["--trust", &key, "--allow", "192.0.2.0/24", "--label", "zone=x"]);
+    bus.refused(&["--agent", "z"]).expect(3).says(&["no agent is named z; there are a"]);
+    bus.refused(&["--label", "zone=y"]).expect(3).says(&["1 agents are wanted, 0 fit; there are a"]);
+    bus.refused(&[]).says(&["agent a refuses", "is not trusted here (--trust)"]);
+    let key_file = bus.tool.path("team.key").display().to_string();
+    let aimed = |target: &str| {
+        let arguments = ["run", target, "-c", "2", "-t", "sse", "-d", "1s", "-q", "--sign-key", &key_file];
+        bus.tool.run(&[&arguments[..], &["--nats", &bus.url()]].concat()).never_panicked()
+    };
+    aimed("http://198.51.100.1/events")
+        .expect(4)
+        .says(&["198.51.100.1:80 is not among the targets allowed here (--allow)"]);
+    // With its own key a run goes through.
+    let more = ["--sign-key", key_file.as_str(), "-t", "sse"];
+    whole(
+        &arms(&bus.measure(
+            &Tool::new(),
+            &SCENARIO.replace("\"--drop\", \"1/7\", \"--dup\", \"1/11\"", ""),
+            &more,
+        ))[0],
+    );
+    // Another of its name is not let in, and one that anybody commands aims at nobody else.
+    let url = bus.url();
+    let start = |more: &[&str]| end(bus.tool.command(&[&["agent", "--nats", &url], more].concat()));
+    start(&["--name", "a"]).says(&["an agent named a is there already"]);
+    start(&["--name", "b", "--allow", "any"]).expect(2).says(&["--trust"]);
+    start(&["--name", "b.c"]).expect(2).says(&["letters, digits, - and _"]);
+    start(&["--name", "b", "--trust", "00"]).expect(2).says(&["64 hexadecimal digits"]);
+}
+
+#[test]
+fn an_agent_works_for_one_run_at_a_time() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.agent("a", &[]);
+    let tool = Tool::new();
+    tool.write("s.toml", SCENARIO);
+    let mut running = tool.start(&["run", "s.toml", "-t", "sse", "--nats", &bus.url(), "-o", "out"]);
+    running.wait_for("ramp");
+    bus.refused(&[]).expect(3).says(&["agent a refuses: it works for"]);
+    running.end().counted();
+}
