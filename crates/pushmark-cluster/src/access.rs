@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 
@@ -11,8 +11,8 @@ use anyhow::Context as _;
 pub struct Access {
     /// `nats://host:4222`, or `tls://host:4222`.
     pub url: String,
-    /// A file with an NKey seed, which proves who this is.
-    pub key: Option<PathBuf>,
+    /// A file with a line `USER:PASSWORD`, which proves who this is.
+    pub login: Option<PathBuf>,
     /// A file with the certificate of an authority to trust beside those of the system.
     pub ca: Option<PathBuf>,
 }
@@ -36,19 +36,14 @@ impl Access {
         Ok(socket.local_addr()?.ip())
     }
 
-    /// Returns the seed of its key.
+    /// Returns the user and the password of its login.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or holds no seed of a user.
-    pub(crate) fn seed(&self) -> anyhow::Result<Option<String>> {
-        self.key.as_deref().map(read_seed).transpose()
+    /// Fails if the file cannot be read, or holds anything else.
+    pub(crate) fn user_and_password(&self) -> anyhow::Result<Option<(String, String)>> {
+        let Some(path) = &self.login else { return Ok(None) };
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let pair = text.trim().split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()));
+        pair.map(Some).with_context(|| format!("{}: a line USER:PASSWORD is wanted", path.display()))
     }
-}
-
-/// Takes the line of a user's seed, so that a credentials file is accepted as well.
-fn read_seed(path: &Path) -> anyhow::Result<String> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let is_seed = |line: &&str| line.starts_with("SU") && line.len() == 58;
-    let seed = text.lines().map(str::trim).find(is_seed);
-    seed.map(str::to_owned).with_context(|| format!("{}: no NKey seed (a line SU…)", path.display()))
 }

@@ -78,8 +78,8 @@ impl Bus {
             .connection_timeout(CONNECT_WITHIN)
             .reconnect_delay_callback(|_| AGAIN_AFTER)
             .max_reconnects(None);
-        if let Some(seed) = access.seed()? {
-            options = options.nkey(seed);
+        if let Some((user, password)) = access.user_and_password()? {
+            options = options.user_and_password(user, password);
         }
         if let Some(ca) = &access.ca {
             options = options.add_root_certificates(ca.clone()).require_tls(true);

@@ -15,9 +15,9 @@ pub struct AccessArgs {
     /// NATS server through which machines work together: nats://HOST:4222, or tls://
     #[arg(long, value_name = "URL", env = "PUSHMARK_NATS")]
     pub nats: Option<String>,
-    /// File with the NKey seed that the NATS server knows this machine by
-    #[arg(long, value_name = "FILE", env = "PUSHMARK_NATS_KEY", requires = "nats")]
-    pub nats_key: Option<PathBuf>,
+    /// File with a line USER:PASSWORD that the NATS server knows this machine by
+    #[arg(long, value_name = "FILE", env = "PUSHMARK_NATS_LOGIN", requires = "nats")]
+    pub nats_login: Option<PathBuf>,
     /// File with the certificate of the authority to trust for it
     #[arg(long, value_name = "FILE", env = "PUSHMARK_NATS_CA", requires = "nats")]
     pub nats_ca: Option<PathBuf>,
@@ -27,7 +27,7 @@ impl AccessArgs {
     /// Returns the way to the bus; `None` if none is named.
     pub fn access(&self) -> Option<Access> {
         let url = self.nats.clone()?;
-        Some(Access { url, key: self.nats_key.clone(), ca: self.nats_ca.clone() })
+        Some(Access { url, login: self.nats_login.clone(), ca: self.nats_ca.clone() })
     }
 }
 

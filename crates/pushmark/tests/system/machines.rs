@@ -40,8 +40,12 @@ impl Bus {
     }
 
     fn start_nats(&mut self) {
+        self.start_nats_with(&[]);
+    }
+
+    fn start_nats_with(&mut self, more: &[&str]) {
         let mut command = Command::new(nats_server().expect("it was there"));
-        command.args(["-a", "127.0.0.1", "-p", &self.port.to_string()]).stdin(Stdio::null());
+        command.args(["-a", "127.0.0.1", "-p", &self.port.to_string()]).args(more).stdin(Stdio::null());
         let mut nats = Running::of(command);
         nats.wait_for("Server is ready");
         self.nats = Some(nats);
@@ -258,4 +262,19 @@ fn an_agent_works_for_one_run_at_a_time() {
     running.wait_for("ramp");
     bus.refused(&[]).expect(3).says(&["agent a refuses: it works for"]);
     running.end().counted();
+}
+
+#[test]
+fn a_bus_may_ask_who_one_is() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.nats = None;
+    bus.start_nats_with(&["--user", "load", "--pass", "pass:word"]);
+    let url = bus.url();
+    let agents = |login: &str| {
+        bus.tool.write("login", login);
+        bus.tool.run(&["agents", "--nats", &url, "--nats-login", "login"]).never_panicked()
+    };
+    assert_eq!(agents("load:pass:word\n").expect(0).out, "no agent waits here\n");
+    agents("load:other\n").expect(3).says(&["no NATS server at"]);
+    agents("load\n").expect(3).says(&["a line USER:PASSWORD is wanted"]);
 }
