@@ -85,7 +85,7 @@ impl Spool {
         Ok(pieces)
     }
 
-    /// Reads a piece again; `None`: there is none of this number.
+    /// Returns the piece of this number, or `None` if the spool has no such piece.
     ///
     /// # Errors
     /// Fails if it cannot be read.

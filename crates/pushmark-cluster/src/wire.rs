@@ -35,7 +35,7 @@ pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
     postcard::to_stdvec(message).expect("a message is data")
 }
 
-/// Reads a message; `None`: it is none.
+/// Reads a message. Returns `None` if the bytes are not one.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }

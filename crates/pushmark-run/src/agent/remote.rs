@@ -116,7 +116,7 @@ impl Agent for Remote {
         let (bus, key, name) = (Arc::clone(&self.bus), self.key.clone(), self.card.name.clone());
         std::thread::Builder::new().name("orders".into()).spawn(move || {
             for steer in orders {
-                // An agent that does not take it is told by what it measures: its publications do not add up.
+                // An agent that gets it late, or not at all, says so at its end or goes on beyond the others'.
                 let _ = Remote::order(&bus, &name, &claim, &key, &RemoteOrder::Steer { arm, steer });
             }
         })?;

@@ -17,7 +17,7 @@ use pushmark_cluster::{Access, Bus, Heard, Spool, Targets, TrustedKeys, challeng
 use pushmark_host::monitor::{Monitor, Snapshot, Watched, figures};
 use pushmark_host::server::cpus::allowed_cpus;
 use pushmark_model::agent::{AgentCost, Begin, RemoteOrder, Said};
-use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Piece, SpoolHead, VERSION};
+use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Piece, Signed, SpoolHead, VERSION};
 use pushmark_model::plan::{Over, Phases, ShardPlan};
 use pushmark_model::steer::Steer;
 use pushmark_net::{Clock, limits};
@@ -110,6 +110,8 @@ struct Claim {
     challenge: Challenge,
     /// The number of the last order.
     number: u64,
+    /// The last order: given again because its answer was lost, it is answered again.
+    last: Option<Signed>,
     /// The last sign of life.
     kept: Instant,
     /// The work on each arm so far, by its number.
@@ -180,8 +182,15 @@ impl Served {
                 say(&format!("claimed by {by}"));
                 let challenge = challenge()?;
                 let kept = Instant::now();
-                self.claim =
-                    Some(Claim { name: claim, by, challenge, number: 0, kept, arms: BTreeMap::new() });
+                self.claim = Some(Claim {
+                    name: claim,
+                    by,
+                    challenge,
+                    number: 0,
+                    last: None,
+                    kept,
+                    arms: BTreeMap::new(),
+                });
                 Ok(Answer::Claimed(challenge))
             }
             Ask::Keep { claim } => {
@@ -191,6 +200,9 @@ impl Served {
             Ask::Order(signed) => {
                 let name = self.offer.name.clone();
                 let Some(claim) = &self.claim else { bail!("it is not claimed") };
+                if claim.last.as_ref() == Some(&signed) {
+                    return Ok(Answer::Done);
+                }
                 let work = (claim.name.as_str(), &claim.challenge);
                 let checked = self
                     .offer
@@ -203,6 +215,7 @@ impl Served {
                     RemoteOrder::Begin { arm, begin } => self.begin(arm, &begin, say)?,
                     RemoteOrder::Steer { arm, steer } => self.steer(arm, steer)?,
                 }
+                self.claimed(&checked.claim)?.last = Some(signed);
                 Ok(Answer::Done)
             }
             Ask::Again { claim, arm, from, to } => {
@@ -388,9 +401,10 @@ impl Worker {
             }
         }
         let cost = self.cost(monitor, &marks, started_late_ns.unwrap_or(0));
-        let outcome = |pool: ShardPool| pool.join();
         let Worker { pool, spool, broken, bus, subject, .. } = self;
-        let ended = Said::Ended(outcome(pool));
+        // What is not whole must not pass for it: an order that came late, a spool that was full.
+        let whole = |()| locked(&broken).clone().map_or(Ok(()), Err);
+        let ended = Said::Ended(pool.join().and_then(whole));
         let rest = Voice { spool: &spool, broken: &broken, bus: &bus, subject: &subject };
         if let Ok(text) = serde_json::to_string(&cost) {
             rest.say(&Said::Cost(text));
