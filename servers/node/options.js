@@ -3,7 +3,7 @@
 
 var FLAGS = {
   port: { unit: 'N', about: 'where to listen; 0: the system chooses (CONTRACT 2.6)', value: 0, min: 0, max: 65535 },
-  host: { unit: 'ADDRESS', about: 'address to listen at', value: '127.0.0.1' },
+  host: { unit: 'ADDRESS', about: 'address to listen at', value: process.env.PUSHMARK_LISTEN || '127.0.0.1' },
   workers: { unit: 'N', about: 'processes that serve, and one that leads them; 0: one process does all', value: 0, min: 0, max: 64 },
   slice: { unit: 'N', about: 'subscribers written to before sockets get their turn; 0: all of them', value: 256, min: 0, max: 1e9 },
   outbox: { unit: 'BYTES', about: 'unsent bytes at which a subscriber is disconnected', value: 262144, min: 1, max: 16777216 },

@@ -18,7 +18,7 @@ pub struct ServeArgs {
     #[arg(long, short, default_value_t = 0)]
     pub port: u16,
     /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1")]
+    #[arg(long, default_value = "127.0.0.1", env = "PUSHMARK_LISTEN")]
     pub host: IpAddr,
     /// Number of event loops, each with its own listener
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]

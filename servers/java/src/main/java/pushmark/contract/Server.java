@@ -11,7 +11,8 @@ import java.util.stream.Stream;
 
 /** A server's life, the same for all: options, start, the first line, the stop. */
 public abstract class Server implements Contract.Facts {
-    public static final String HOST = "127.0.0.1";
+    /** Where it listens: loopback, unless who starts it wants it reached from other machines (CONTRACT 2.6). */
+    public static final String HOST = System.getenv().getOrDefault("PUSHMARK_LISTEN", "127.0.0.1");
     /** Clients that a server is to hold; it accepts as many connections and a few more. */
     public static final int CONNECTIONS_MAX = 100_000;
     /** Connections that may wait to be accepted. */
