@@ -20,10 +20,10 @@ const AT_ONCE: usize = 2;
 
 /// The program of most tests, which wait for sockets and servers: it begins first, with more threads than cores.
 const WIDE: &str = "pushmark system";
-const WIDE_THREADS: &str = "4";
+const WIDE_THREADS: &str = "6";
 
 /// Programs that run with nothing beside them: they compare times with bounds.
-const ALONE: [&str; 2] = ["timed", "truth"];
+const ALONE: [&str; 3] = ["timed", "truth", "hosts"];
 
 /// A test program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,8 @@ use crate::scenario::Ask;
 const RATES: [f64; 6] = [5.0, 10.0, 20.0, 50.0, 100.0, 250.0];
 const TRANSPORTS: [&str; 7] =
     ["poll", "long-poll", "stream", "sse", "websocket", "bayeux", "bayeux-websocket"];
+/// Those over which clients publish too.
+const PEERS: [&str; 3] = ["websocket", "bayeux", "bayeux-websocket"];
 /// The most deliveries a second: one core of a small machine sends them and another reads them with ease.
 const DELIVERIES_MAX: f64 = 4_000.0;
 
@@ -27,6 +29,8 @@ pub(crate) struct Drawn {
     size: u64,
     pub(super) rate: f64,
     pub(super) emitter: bool,
+    /// The clients themselves publish.
+    peers: bool,
     batch_ms: u64,
     warmup_ms: u64,
     pub(super) duration_ms: u64,
@@ -103,6 +107,7 @@ impl Drawn {
             size: drawn_size(&mut draw),
             rate,
             emitter: draw.below(3) == 0,
+            peers: false,
             batch_ms: [0, 0, 1, 5][draw.below(4) as usize],
             warmup_ms: [0, 600, 1_000][draw.below(3) as usize],
             duration_ms,
@@ -129,6 +134,11 @@ impl Drawn {
                 drawn.faults.push(fault);
             }
         }
+        // By draws of their own, so that a seed is otherwise the run that it was before clients published.
+        let peers = PEERS.contains(&transport) && Draw::new(seed, Purpose::Check, 2).below(2) == 0;
+        let reset = drawn.faults.iter().any(|fault| matches!(fault, Fault::Reset(..)));
+        // A client whose connection was reset does not publish.
+        drawn.peers = peers && !drawn.emitter && !reset;
         drawn
     }
 
@@ -156,7 +166,8 @@ impl Drawn {
 
     /// Whether a publication may overtake an earlier one inside the server.
     pub(super) fn overtakes(&self) -> bool {
-        self.faults.iter().any(|fault| matches!(fault, Fault::Bimodal(..)))
+        // Of two clients' publications on one channel the later one may be there first.
+        self.peers || self.faults.iter().any(|fault| matches!(fault, Fault::Bimodal(..)))
     }
 
     /// The scenario.
@@ -175,7 +186,11 @@ impl Drawn {
             .subscriptions(&format!("channels = {}", self.channels))
             .rate(self.rate)
             .publisher(&format!("size = \"{}B\"", self.size))
-            .publisher(if self.emitter { "mode = \"emitter\"" } else { "connections = 1" });
+            .publisher(match (self.emitter, self.peers) {
+                (true, _) => "mode = \"emitter\"",
+                (_, true) => "mode = \"peer\"",
+                _ => "connections = 1",
+            });
         if self.transport == "poll" {
             ask = ask.load("poll_interval = \"200ms\"");
         }
@@ -216,7 +231,11 @@ fn drawn_size(draw: &mut Draw) -> u64 {
 
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mode = if self.emitter { "emitter" } else { "external" };
+        let mode = match (self.emitter, self.peers) {
+            (true, _) => "emitter",
+            (_, true) => "peer",
+            _ => "external",
+        };
         write!(
             f,
             "{} over {} by {}, {} clients of {} channels in {} threads, {} B at {}/s, {} + {} ms, batch {} ms, {}",
@@ -263,5 +282,7 @@ mod tests {
             .collect();
         assert_eq!(flags.len(), 10, "{flags:?}");
         assert!(of(|d| d.size.to_string()).len() > 200);
+        let by_peers = (0..400).filter(|seed| Drawn::of(*seed).peers).count();
+        assert!(by_peers > 30, "{by_peers}");
     }
 }
