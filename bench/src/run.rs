@@ -140,6 +140,7 @@ pub(crate) fn measure_with(
             before_to: Vec::new(),
             port: server.address.port(),
             clock_ahead_us: 0,
+            machine_shards: Vec::new(),
         },
     };
     child.stdin.take().expect("piped").write_all(serde_json::to_string(&order)?.as_bytes())?;

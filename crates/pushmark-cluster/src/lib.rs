@@ -12,6 +12,7 @@
 //! | `bus.rs` | NATS, from threads that block; the only file that names its client |
 //! | `card.rs` | names of agents and of machines |
 //! | `wire.rs` | subjects, and messages as bytes |
+//! | `foundation.rs` | keys, certificates, logins and a NATS configuration for new machines |
 //! | `signed.rs` | orders, signed by their coordinator |
 //! | `targets.rs` | where an agent may send traffic |
 //! | `spool.rs` | an agent's pieces, numbered, on its disk |
@@ -25,6 +26,7 @@ mod access;
 mod bus;
 mod card;
 pub mod clock;
+mod foundation;
 mod listening;
 mod pieces;
 mod signed;
@@ -35,8 +37,9 @@ pub mod wire;
 pub use access::Access;
 pub use bus::{Bus, Heard, Silence};
 pub use card::{is_name, machine};
+pub use foundation::{Given, found};
 pub use listening::{Due, Listening};
 pub use pieces::Pieces;
 pub use signed::{Checked, Signer, TrustedKeys, challenge, to_hex};
-pub use spool::Spool;
+pub use spool::{Found, Spool, read as read_spool};
 pub use targets::Targets;

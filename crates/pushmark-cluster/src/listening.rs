@@ -58,6 +58,11 @@ impl Listening {
         }
     }
 
+    /// The plan of the arm is over then.
+    pub fn ends(&mut self, ends_ns: u64) {
+        self.ends_ns = ends_ns;
+    }
+
     /// Takes a piece. Returns the messages that are complete now, in order.
     pub fn take(&mut self, now_ns: u64, piece: Piece) -> Vec<Vec<u8>> {
         self.word_ns = now_ns;

@@ -23,6 +23,14 @@ pub fn challenge() -> anyhow::Result<Challenge> {
     Ok(drawn)
 }
 
+/// Draws a password.
+///
+/// # Errors
+/// Fails if the system has no random numbers.
+pub(crate) fn random_hex() -> anyhow::Result<String> {
+    Ok(to_hex(&challenge()?))
+}
+
 fn fill(bytes: &mut [u8]) -> anyhow::Result<()> {
     SystemRandom::new().fill(bytes).map_err(|_| anyhow::anyhow!("no random numbers from the system"))
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use pushmark_model::cluster::{Piece, SpoolHead};
 use pushmark_model::frame;
 
+use crate::pieces::Pieces;
 use crate::wire::PIECE_MAX;
 
 /// Most bytes of a spool. Beyond, measuring on would lose what is measured.
@@ -113,15 +114,39 @@ impl Spool {
     }
 }
 
+/// A spool as it was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Whose it is.
+    pub head: SpoolHead,
+    /// Its messages, in order.
+    pub messages: Vec<Vec<u8>>,
+}
+
+/// Reads the spool of an agent that has ended. What it was writing when it ended is not in it.
+///
+/// # Errors
+/// Fails if it cannot be read, or is no spool.
+pub fn read(path: &Path) -> io::Result<Found> {
+    let mut file = io::BufReader::new(File::open(path)?);
+    let none = || io::Error::new(io::ErrorKind::InvalidData, "it is no spool");
+    let head = frame::read::<SpoolHead>(&mut file).ok().flatten().ok_or_else(none)?;
+    let mut pieces = Pieces::default();
+    let mut messages = Vec::new();
+    while let Ok(Some(piece)) = frame::read::<Piece>(&mut file) {
+        messages.extend(pieces.take(piece));
+    }
+    Ok(Found { head, messages })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pieces::Pieces;
 
     fn head() -> SpoolHead {
-        SpoolHead { claim: "w".into(), arm: 2, agent: "a".into() }
+        SpoolHead { claim: "w".into(), arm: 2, agent: "a".into(), plan: None }
     }
 
     #[test]
@@ -178,7 +203,14 @@ mod tests {
                     came.extend(pieces.take(spool.piece(number).unwrap().unwrap()));
                 }
             }
-            prop_assert_eq!(came, messages);
+            prop_assert_eq!(&came, &messages);
+            // A copy of the file tells the same, and one that was cut tells the messages before the cut.
+            let found = read(spool.path()).unwrap();
+            prop_assert_eq!(&found.messages, &messages);
+            let bytes = fs::read(spool.path()).unwrap();
+            let copy = folder.path().join("copy");
+            fs::write(&copy, &bytes[..bytes.len() - 1]).unwrap();
+            prop_assert_eq!(&read(&copy).unwrap().messages[..], &messages[..messages.len() - 1]);
             prop_assert_eq!(spool.piece(spool.len()).unwrap(), None);
         }
     }

@@ -72,7 +72,7 @@ fn play(seed: u64) -> (Outcome, Vec<Vec<u8>>, Faults) {
     let ends_ns = seconds * SECOND_NS;
     let faults = Faults::draw(&mut draw, ends_ns);
     let folder = tempfile::tempdir().expect("a folder");
-    let head = SpoolHead { claim: "w".into(), arm: 0, agent: "a".into() };
+    let head = SpoolHead { claim: "w".into(), arm: 0, agent: "a".into(), plan: None };
     let mut spool = Spool::create(folder.path(), &head).expect("a spool");
     let mut said: Vec<Vec<u8>> = Vec::new();
     let mut heard: Vec<Vec<u8>> = Vec::new();

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod aside;
 pub mod environment;
 pub mod monitor;

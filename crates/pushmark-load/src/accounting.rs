@@ -73,7 +73,15 @@ impl Accounting {
             Some(_) => 1,
             None => arm.subscriptions.per_connection.min(arm.subscriptions.channels) as usize,
         };
-        let empty = Channel { due: 0, measure: (OPEN, 0), first_due_ns: 0, planned: 0, live: 0, doubt: 0 };
+        let empty = Channel {
+            due: 0,
+            measure: (OPEN, 0),
+            first_due_ns: 0,
+            planned: 0,
+            live: 0,
+            doubt: 0,
+            here: false,
+        };
         let mut channels = vec![empty; arm.subscriptions.channels as usize];
         let mut subscriptions = Vec::with_capacity(connections.len() * per_connection);
         for &connection in connections {
@@ -106,6 +114,13 @@ impl Accounting {
             polled,
             newest_due_ns: None,
             heat: Box::default(),
+        }
+    }
+
+    /// Deliveries of these channels are told apart: no clock of another machine is in their latency.
+    pub(crate) fn published_here(&mut self, is_here: impl Fn(u32) -> bool) {
+        for (channel, state) in (0..).zip(&mut self.channels) {
+            state.here = is_here(channel);
         }
     }
 
@@ -265,6 +280,9 @@ impl Accounting {
                 record.counts.delivered += 1;
             }
             record.times.latency.record_ns(due_ns, received_ns);
+            if channel.here {
+                record.times.loopback_share.record_ns(due_ns, received_ns);
+            }
             record.times.from_sent.record_ns(stamp.sent_us * 1_000, received_ns);
             record.times.read_lag.record_ns(unread_since_ns, received_ns);
             let latency_us = (received_ns as i64 - due_ns as i64).div_euclid(1_000);

@@ -137,13 +137,15 @@ impl Shard {
         let arm = &plan.arm;
         let numbers = plan.connections();
         let asking = Asking::new(&plan, numbers.len())?;
+        let mut accounting = Accounting::new(arm, plan.start_ns, &numbers);
+        accounting.published_here(|channel| plan.machine_publishes(channel));
         Ok(Shard {
             time: Time::new(plan.start_ns),
             io: Io::new(&plan)?,
             crowd: Crowd::new(&plan, &numbers, &asking.config),
             asking,
             seen: Seen::new(arm),
-            accounting: Accounting::new(arm, plan.start_ns, &numbers),
+            accounting,
             publishing: Publishing::new(&plan, &numbers)?,
             plan,
         })

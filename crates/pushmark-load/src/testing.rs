@@ -63,6 +63,7 @@ impl Target {
             before_to: Vec::new(),
             port: 0,
             clock_ahead_us: 0,
+            machine_shards: Vec::new(),
         };
         (Target { listener, clients: Vec::new(), requests: 0 }, plan)
     }

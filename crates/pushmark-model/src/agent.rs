@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::ShardPlan;
+use crate::monitor::WatchOrder;
+use crate::plan::{Phases, ShardPlan};
 use crate::record::Record;
 use crate::run::{Foreign, Generator};
 use crate::secret::SecretValues;
@@ -22,7 +23,7 @@ pub enum Order {
     Steer(Steer),
 }
 
-/// An order to an agent on another machine.
+/// An order to an agent or a monitor on another machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RemoteOrder {
     /// Its shards of an arm.
@@ -38,6 +39,13 @@ pub enum RemoteOrder {
         arm: u32,
         /// The order.
         steer: Steer,
+    },
+    /// To a monitor.
+    Watch {
+        /// The number of the arm.
+        arm: u32,
+        /// The order.
+        order: WatchOrder,
     },
 }
 
@@ -111,4 +119,7 @@ pub struct AgentCost {
     pub clock_step_ns: Option<i64>,
     /// How late its first turn began after the arm's start, ns.
     pub started_late_ns: u64,
+    /// The phases at the end: an order may have moved them.
+    #[serde(default)]
+    pub phases: Option<Phases>,
 }

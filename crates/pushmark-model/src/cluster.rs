@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::monitor::Beside;
+
 /// The version of these messages. An agent of another version is refused by name.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Drawn by an agent for each claim: an order that does not contain it was given to another or before.
 pub type Challenge = [u8; 16];
 
-/// An agent: who and where it is, and what it can hold. JSON on the bus, so that people can read it there.
+/// An agent or a monitor: who and where it is, and what it can hold. JSON on the bus, so that people can read it there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     /// Its name, which no other agent on the bus has.
@@ -41,6 +43,9 @@ pub struct Card {
     /// The run that it works for; absent: none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy: Option<String>,
+    /// It is a monitor: it watches a server beside it, and drives no clients.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub beside: Option<Beside>,
 }
 
 impl Card {
@@ -152,4 +157,21 @@ pub struct SpoolHead {
     pub arm: u32,
     /// The agent.
     pub agent: String,
+    /// What was measured; absent in a monitor's.
+    pub plan: Option<SpooledPlan>,
+}
+
+/// What an agent measured, as far as figures need it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpooledPlan {
+    /// The arm without its words ([`ArmPlan::without_words`](crate::plan::ArmPlan::without_words)), as JSON.
+    pub arm: String,
+    /// The name of the agent's machine.
+    pub host: String,
+    /// The agent's version of pushmark.
+    pub version: String,
+    /// All shards of the arm.
+    pub shards: u32,
+    /// Those of this agent.
+    pub own: Vec<u32>,
 }

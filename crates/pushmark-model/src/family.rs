@@ -7,6 +7,8 @@ pub const LATENCY: &str = "latency";
 pub const FROM_SENT: &str = "from_sent";
 /// Kernel receive instant − due, which excludes read lag.
 pub const LATENCY_STAMPED: &str = "latency_stamped";
+/// Received − due where one machine of several published and received: no second clock is in it.
+pub const LOOPBACK_SHARE: &str = "loopback_share";
 /// Counts of deliveries, publications, connections and requests by fate.
 pub const COUNTS: &str = "counts";
 /// Deliveries and requests per second.
@@ -27,10 +29,11 @@ pub const FLOOD: &str = "flood";
 pub const GENERATOR: &str = "generator";
 
 /// Every family.
-pub const ALL: [&str; 12] = [
+pub const ALL: [&str; 13] = [
     LATENCY,
     FROM_SENT,
     LATENCY_STAMPED,
+    LOOPBACK_SHARE,
     COUNTS,
     RATES,
     CONNECT,
@@ -46,6 +49,7 @@ pub const ALL: [&str; 12] = [
 const BY_PREFIX: &[(&str, &str)] = &[
     ("delivery.from_sent", FROM_SENT),
     ("delivery.latency_stamped", LATENCY_STAMPED),
+    ("delivery.loopback_share", LOOPBACK_SHARE),
     ("delivery.read_lag", GENERATOR),
     ("delivery.delivered_only", LATENCY),
     ("delivery.spread", LATENCY),

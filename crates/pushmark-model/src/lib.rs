@@ -32,6 +32,7 @@ pub mod histogram;
 pub mod latency;
 pub mod message;
 pub mod metrics;
+pub mod monitor;
 pub mod plan;
 pub mod poller;
 pub mod record;

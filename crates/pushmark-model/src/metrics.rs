@@ -191,6 +191,11 @@ const FAMILIES: &[Family] = &[
         |a| a.delivery.as_ref()?.latency_stamped.as_ref(),
     ),
     (
+        "delivery.loopback_share",
+        "received − due of deliveries that one machine of several published and received (no second clock is in it)",
+        |a| a.delivery.as_ref()?.loopback_share.as_ref(),
+    ),
+    (
         "trip",
         "received − due of all receipts, repeated ones included; for poll the age at every answer",
         |a| a.delivery.as_ref()?.trip.as_ref(),
@@ -1060,6 +1065,7 @@ mod tests {
             long_poll: None,
             documents: None,
             agents: Vec::new(),
+            monitor: None,
             bayeux: None,
             published: None,
             server: Some(Server { rss_bytes_peak: 65_536, ..Server::default() }),

@@ -8,6 +8,7 @@ mod hybrid;
 mod phases;
 mod publishing;
 mod shard;
+mod spooled;
 mod steps;
 mod subscribe;
 mod tls;
@@ -235,6 +236,17 @@ pub struct TargetStamp {
 }
 
 impl ArmPlan {
+    /// Names another machine in place of this one: the server of the registry runs there.
+    pub fn served_at(&mut self, host: IpAddr) {
+        let publish = self.publish.iter_mut().map(|publish| &mut publish.host);
+        let before = self.before.iter_mut().map(|request| &mut request.host);
+        let pulled = self.hybrid.iter_mut().map(|hybrid| &mut hybrid.poll.host);
+        let all = std::iter::once(&mut self.subscribe.host).chain(publish).chain(before).chain(pulled);
+        for own in all.filter(|own| own.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())) {
+            *own = host.to_string();
+        }
+    }
+
     /// Returns the plans that the shards drive: the arm itself, or its push half and its pull half if each
     /// client belongs to one of them.
     pub fn halves(&self) -> Vec<(Option<Half>, ArmPlan)> {

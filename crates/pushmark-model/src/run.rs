@@ -28,7 +28,7 @@ pub use crate::latency::Latency;
 pub use arm::{Arm, Connect, LastWords, Outcome, Tls};
 pub use browser::{Agreement, AgreementParts, Browser, BrowserClock};
 pub use connections::{Connections, LastSaid};
-pub use cost::{AgentClock, AgentPart, Foreign, Generator, Heap, Server, Wire};
+pub use cost::{AgentClock, AgentPart, Foreign, Generator, Heap, MonitorPart, Server, Wire};
 pub use delivery::{AgeOfInformation, Clients, Delivery, Heat, Observed, Published, Spread};
 pub use documents::Documents;
 pub use hybrid::{Hybrid, HybridHalf, SafetyPolls};

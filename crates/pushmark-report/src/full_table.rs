@@ -245,6 +245,9 @@ fn latencies(rows: &mut Rows<'_, '_>) {
     rows.percentiles("latency to the kernel (by receive stamps, sample)", "delivery.latency_stamped", |d| {
         d.latency_stamped.as_ref()
     });
+    rows.percentiles("published and received on one machine", "delivery.loopback_share", |d| {
+        d.loopback_share.as_ref()
+    });
     rows.delivery("latencies below 0", |d| d.latency.negative);
     let age = |pick: fn(&pushmark_model::run::AgeOfInformation) -> f64| {
         move |a: &ArmView<'_>| {

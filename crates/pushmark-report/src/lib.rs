@@ -12,6 +12,7 @@ mod figure;
 mod figures;
 mod findings;
 mod full_table;
+mod machines;
 mod method;
 mod page;
 mod panels;

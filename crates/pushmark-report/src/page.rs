@@ -11,6 +11,7 @@ use super::case::Case;
 use super::figures::{self, Section};
 use super::findings;
 use super::full_table;
+use super::machines;
 use super::method;
 use super::verdict;
 
@@ -113,6 +114,7 @@ fn section(case: &Case<'_>, titled: bool) -> Markup {
                 }
             }
         }
+        (machines::html(case))
         section.part { h2 { "Full table" } p.s { (table_note(case)) } (full_table::html(case)) }
         section.part {
             h2 { "How it was measured" }

@@ -48,6 +48,30 @@ fn every_extreme_run_becomes_a_page_and_a_text() {
 }
 
 #[test]
+fn other_machines_stand_in_the_page_and_in_the_text() {
+    let files = one(sample::over_machines());
+    let (page, text) = (report::html(&files), report::text(&files, plain(None)));
+    for shown in [
+        "Machines",
+        "load-2 (host-of-load-2)",
+        "nothing heard for 9 s",
+        "beside (the-server)",
+        "server, watched",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    for shown in [
+        "2 agents",
+        "load-1",
+        "watched the server",
+        "−31.5 … 47.2",
+        "of one machine, no second clock: p50 0.4",
+    ] {
+        assert!(text.contains(shown), "{shown}\n{text}");
+    }
+}
+
+#[test]
 fn nothing_in_the_page_is_fetched_or_run() {
     let page = report::html(&files((0..5).map(sample::suspect).collect()));
     assert_offline(&page);

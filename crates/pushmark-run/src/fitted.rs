@@ -3,14 +3,17 @@
 use std::io;
 use std::net::IpAddr;
 
+use pushmark_console::exit::{Ending, Exit};
 use pushmark_host::preflight::{self, Grade, Machine, Need, sources_for};
 use pushmark_host::server::build;
 use pushmark_host::server::registry::Registry;
 use pushmark_model::plan::Plan;
 use pushmark_model::poller::Poller;
 
-use crate::run::{Target, is_local};
+use crate::agent::Machines;
+use crate::run::is_local;
 use crate::scenario_file::Loaded;
+use crate::target::Target;
 
 /// A plan with the parts that depend on the machine, and what it needs of it.
 #[derive(Debug)]
@@ -31,10 +34,23 @@ impl Fitted {
     /// has no io_uring, epoll is used.
     ///
     /// # Errors
-    /// Fails if the target's command names a JDK that is not on this machine.
-    pub fn new(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<Fitted> {
+    /// Fails if the target's command names a JDK that is not on this machine, or is a monitor's that none offers.
+    pub fn new(
+        loaded: &Loaded,
+        registry: &Registry,
+        machine: &Machine,
+        machines: Option<&Machines>,
+    ) -> anyhow::Result<Fitted> {
         let mut plan = loaded.plan.clone();
-        let target = Target::new(loaded, registry)?;
+        let target = match served_at(loaded, machines)? {
+            Some(host) => {
+                if loaded.server.is_some() {
+                    plan.arms.iter_mut().for_each(|arm| arm.served_at(host));
+                }
+                Target::elsewhere(loaded, registry, host)
+            }
+            None => Target::new(loaded, registry)?,
+        };
         let same_host = target.is_started() || plan.arms.first().is_some_and(is_local);
         let need = |plan: &Plan| Need {
             shards: loaded.scenario.threads.map(u64::from),
@@ -48,8 +64,11 @@ impl Fitted {
         Ok(Fitted { plan, target, need, without_ring })
     }
 
-    /// Returns why this machine cannot hold the plan, or `None` if it can.
-    pub fn refusal(&self, machine: &Machine) -> Option<String> {
+    /// Returns why the machines that make the load cannot hold the plan, or `None` if they can.
+    pub fn refusal(&self, machine: &Machine, machines: Option<&Machines>) -> Option<String> {
+        if let Some(machines) = machines.filter(|machines| machines.make_load()) {
+            return machines.refusal(self.need.sockets(), self.need.target);
+        }
         let text = preflight::refusal(&preflight::examine(&self.need, machine), &self.need, machine)?;
         Some(text.trim_end().to_owned())
     }
@@ -60,17 +79,50 @@ impl Fitted {
 ///
 /// # Errors
 /// Fails like [`Fitted::new`].
-pub fn shortage(loaded: &Loaded, registry: &Registry, machine: &Machine) -> anyhow::Result<Option<String>> {
-    let missing = loaded.server.as_ref().and_then(|server| build::missing(registry, server));
-    if let Some(missing) = missing {
+pub fn shortage(
+    loaded: &Loaded,
+    registry: &Registry,
+    machine: &Machine,
+    machines: Option<&Machines>,
+) -> anyhow::Result<Option<String>> {
+    let here = loaded.server.as_ref().filter(|_| starts_here(loaded, machines));
+    if let Some(missing) = here.and_then(|server| build::missing(registry, server)) {
         return Ok(Some(missing.lines().collect::<Vec<_>>().join("; ")));
     }
-    let findings = preflight::examine(&Fitted::new(loaded, registry, machine)?.need, machine);
+    let fitted = Fitted::new(loaded, registry, machine, machines)?;
+    if machines.is_some_and(Machines::make_load) {
+        return Ok(fitted.refusal(machine, machines));
+    }
+    let findings = preflight::examine(&fitted.need, machine);
     let refused = findings.iter().filter(|finding| finding.grade == Grade::Refused);
     let lines: Vec<String> = refused
         .map(|f| format!("{}: needs {}, has {}", f.code.replace('_', " "), f.needed, f.found))
         .collect();
     Ok((!lines.is_empty()).then(|| lines.join("; ")))
+}
+
+/// Returns whether this machine starts the server of a scenario.
+pub fn starts_here(loaded: &Loaded, machines: Option<&Machines>) -> bool {
+    let process = loaded.scenario.target.process.as_ref();
+    let starts = loaded.server.is_some() || process.is_some_and(|process| process.monitor.is_none());
+    starts && machines.is_none_or(|machines| machines.offer(loaded).is_none())
+}
+
+/// Where a server is reached that a monitor starts; `None` if none does.
+fn served_at(loaded: &Loaded, machines: Option<&Machines>) -> anyhow::Result<Option<IpAddr>> {
+    if let Some(machines) = machines.filter(|machines| machines.offer(loaded).is_some()) {
+        return Ok(machines.served_at());
+    }
+    let process = loaded.scenario.target.process.as_ref();
+    match process.and_then(|process| process.monitor.as_deref()) {
+        Some(name) => Err(Ending::error(
+            Exit::Unreachable,
+            format!(
+                "target.process.monitor: no monitor offers {name} (--nats URL, pushmark monitor --commands FILE)"
+            ),
+        )),
+        None => Ok(None),
+    }
 }
 
 /// Reduces a flood to what this machine holds, and reports it. The crowd of a flood is only an upper limit.

@@ -30,7 +30,7 @@ use pushmark_store::{self as store, Kept, RESULTS, Utc, run_id};
 
 pub use ending::exit_of;
 
-/// Builds a server if needed, and returns what a run records about it. Call it before CPUs are pinned and
+/// Builds a server if needed, and returns what a run records about it; one that a monitor starts is built there. Call it before CPUs are pinned and
 /// signals are handled, so that a build has all CPUs and Ctrl-C ends it.
 ///
 /// # Errors
@@ -39,13 +39,19 @@ pub fn prepare(
     registry: &Registry,
     server: &Server,
     loaded: &Loaded,
+    machines: Option<&Machines>,
     mut say: impl FnMut(&str),
 ) -> anyhow::Result<ServerRef> {
-    build::ensure(registry, server, &mut say)?;
-    let checked = state::checked(registry, server).is_some();
-    // The built-in server is checked with every change of this program.
-    let built_in = server.is_this_program() && server.build.is_empty();
-    if !checked && !built_in {
+    let (version, checked) = match machines.and_then(|machines| machines.offer(loaded)) {
+        Some(offer) => (offer.version.clone(), offer.checked),
+        None => {
+            build::ensure(registry, server, &mut say)?;
+            // The built-in server is checked with every change of this program.
+            let built_in = server.is_this_program() && server.build.is_empty();
+            (version(registry, server), built_in || state::checked(registry, server).is_some())
+        }
+    };
+    if !checked {
         say(&format!(
             "{0} is not checked on this machine in its current state; check it with: pushmark check {0}",
             server.name
@@ -53,7 +59,7 @@ pub fn prepare(
     }
     Ok(ServerRef {
         name: server.name.clone(),
-        version: version(registry, server),
+        version,
         stands_for: server.stands_for.clone(),
         generation: server.generation.name().to_owned(),
         architecture: server.architecture.map(|a| a.name().to_owned()),
@@ -132,17 +138,17 @@ impl Session<'_> {
     ) -> anyhow::Result<Assembled> {
         let started = Utc::now();
         let machine = Machine::read(Path::new(RESULTS));
-        let fitted = Fitted::new(loaded, self.registry, &machine)?;
+        let fitted = Fitted::new(loaded, self.registry, &machine, self.machines)?;
         if let Some(why) = &fitted.without_ring {
             progress.note(&format!("using epoll instead of io_uring: {why}"));
         }
-        let refusal = match self.machines {
-            Some(machines) => machines.refusal(fitted.need.sockets(), fitted.need.target),
-            None => fitted.refusal(&machine),
-        };
-        if let Some(text) = refusal {
+        if let Some(text) = fitted.refusal(&machine, self.machines) {
             return Err(Ending::error(Exit::Refused, text));
         }
+        let monitored = |machines: &&Machines| machines.watches(loaded, fitted.need.target);
+        let monitored = |machines| monitored(&machines).map(|watches| watches.then_some(machines));
+        let monitor = self.machines.map_or(Ok(None), monitored);
+        let monitor = monitor.map_err(|error| Ending::error(Exit::Refused, format!("{error:#}")))?;
         let Fitted { plan, target, need, .. } = fitted;
         let plan = plan.of_run(unique());
         let asked = loaded.scenario.load.drain;
@@ -159,7 +165,7 @@ impl Session<'_> {
         let program = std::env::current_exe().context("the path of this program")?;
         let asked = loaded.scenario.threads.map_or(threads as u64, u64::from);
         let shards = asked.max(need.shards(machine.open_files.1)).max(u64::from(agents)) as u32;
-        let (crew, shards) = match self.machines {
+        let (crew, shards) = match self.machines.filter(|machines| machines.make_load()) {
             Some(machines) => (Crew::Machines(machines), machines.threads()),
             None => (Crew::of(agents, &program), shards),
         };
@@ -167,6 +173,7 @@ impl Session<'_> {
             target: &target,
             shards,
             crew,
+            monitor,
             server_cpus: server_cpus.clone(),
             generator_cpus: generator_cpus.clone(),
             signals: self.signals,

@@ -129,6 +129,10 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     for agent in &facts.agents_lost {
         found("agent_lost", VerdictState::Incomplete, ALL, words::agent_was_lost(agent));
     }
+    if let Some(why) = &facts.monitor_lost {
+        let concerns = &[family::CPU, family::MEMORY, family::WIRE];
+        found("monitor_lost", VerdictState::Incomplete, concerns, words::monitor_lost(why));
+    }
     if facts.clocks_unknown {
         found("clocks", VerdictState::Invalid, bounds::CLOCK_BOUND.concerns, words::clocks_unknown(arm));
     }

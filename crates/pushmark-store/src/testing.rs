@@ -54,6 +54,7 @@ pub fn run(id: &str) -> Run {
         last_words: None,
         browser: None,
         agents: Vec::new(),
+        monitor: None,
         warmup: None,
         flood: None,
     };

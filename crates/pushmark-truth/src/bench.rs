@@ -21,8 +21,9 @@ use pushmark_host::quiet;
 use pushmark_host::server::cpus;
 use pushmark_host::server::registry::Registry;
 use pushmark_run::agent::Crew;
-use pushmark_run::run::{self, About, Setup, Signals, Start, Target};
+use pushmark_run::run::{self, About, Setup, Signals, Start};
 use pushmark_run::scenario_file::{self, Asked};
+use pushmark_run::target::Target;
 use pushmark_store::Utc;
 
 /// Repeats of a check of times whose run was disturbed.
@@ -165,6 +166,7 @@ impl Bench {
         let setup = Setup {
             target: &target,
             shards,
+            monitor: None,
             crew: Crew::of(loaded.scenario.agents, &self.program),
             server_cpus,
             generator_cpus,

@@ -53,8 +53,12 @@ enum Command {
     Servers(cmd::servers::ServersArgs),
     /// Make load for runs that are started on other machines (`--nats`)
     Agent(Box<cmd::agent::AgentArgs>),
-    /// List the agents that wait on a bus
+    /// Watch the server beside it, and start it, for runs that are started on other machines
+    Monitor(Box<cmd::monitor::MonitorArgs>),
+    /// List the agents and monitors that wait on a bus
     Agents(cmd::agents::AgentsArgs),
+    /// Write keys, logins and a NATS configuration for machines that work together
+    Cluster(cmd::cluster::ClusterArgs),
     /// List scenarios for known protocols, or print one
     Presets(cmd::presets::PresetsArgs),
     /// Print the JSON Schema of scenario files
@@ -93,7 +97,9 @@ impl Cli {
             Command::Runs(args) => cmd::runs::run(&args),
             Command::Servers(args) => cmd::servers::run(&args),
             Command::Agent(args) => cmd::agent::run(&args),
+            Command::Monitor(args) => cmd::monitor::run(&args),
             Command::Agents(args) => cmd::agents::run(&args),
+            Command::Cluster(args) => cmd::cluster::run(&args),
             Command::Presets(args) => cmd::presets::run(&args),
             Command::Schema => cmd::schema::run(),
             Command::Completions { shell } => {

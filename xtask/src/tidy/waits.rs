@@ -4,7 +4,7 @@ use super::code::{code_only, lines_with, tests_of};
 use super::tree::{Offence, Tree, is_test};
 
 /// Test code that may sleep, with the reason.
-const SLEEPS: [(&str, &str); 6] = [
+const SLEEPS: [(&str, &str); 7] = [
     ("conformance/src/wait.rs", "asks a foreign process again until it answers, with a deadline"),
     ("crates/pushmark-builtin/tests/common/mod.rs", "asks /stats again until it says so, with a deadline"),
     (
@@ -15,6 +15,7 @@ const SLEEPS: [(&str, &str); 6] = [
         "crates/pushmark/tests/system/foreign_http.rs",
         "a target that publishes by its own clock must have one",
     ),
+    ("crates/pushmark/tests/tool/relay.rs", "a way that is held up is what is tested"),
     ("crates/pushmark-cluster/tests/clock_relay.rs", "a way that takes its time is what is tested"),
     ("bench/src/usage.rs", "the processor time of a thread that sleeps is what is tested"),
 ];

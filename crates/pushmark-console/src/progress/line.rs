@@ -36,6 +36,13 @@ pub struct Live<'a> {
     pub lost: u64,
     /// p99 of the last second, µs; absent if nothing arrived.
     pub p99_us: Option<u64>,
+    /// Agents that are heard of, and all of them, if they are on other machines.
+    pub agents: Option<(u32, u32)>,
+}
+
+/// `7 of 8 agents`.
+pub(super) fn agents(live: &Live<'_>) -> Option<String> {
+    live.agents.map(|(heard, of)| format!("  {heard} of {of} agents"))
 }
 
 /// The line for a terminal: parts fall off from the right until it fits, at most 80 columns.
@@ -54,6 +61,7 @@ pub(super) fn live(live: &Live<'_>, columns: usize, screen: &Screen) -> String {
         Some(format!(" {}", live.phase)),
         Some(format!(" {bar}")),
         Some(format!("  {} up", TERMINAL.count(live.up))),
+        agents(live),
         (live.delivered > 0).then(|| format!("  {}/s", short(live.delivered_per_s))),
         live.p99_us.map(|us| format!("  p99 {}", time(us, screen))),
     ];
@@ -84,6 +92,7 @@ pub(super) fn plain(live: &Live<'_>, elapsed_s: u64, screen: &Screen) -> String 
     if let Some(us) = live.p99_us {
         line.push_str(&format!("  p99 {}", time(us, screen)));
     }
+    line.extend(agents(live));
     line
 }
 
@@ -156,6 +165,7 @@ pub(super) mod tests {
             delivered: 758_000,
             lost: 0,
             p99_us: Some(1_900),
+            agents: None,
         }
     }
 
@@ -181,6 +191,13 @@ pub(super) mod tests {
         let quiet =
             Live { starts: 1, phase: "ramp", delivered: 0, p99_us: None, phase_length_s: 0.0, ..sse() };
         insta::assert_snapshot!(live(&quiet, 80, &UTF8), @"sse 3/5 ramp ━━━━━━━━━━━━ 0:38/0:00  1,000 up");
+    }
+
+    #[test]
+    fn agents_on_other_machines_are_counted() {
+        let over = Live { agents: Some((7, 8)), ..sse() };
+        insta::assert_snapshot!(live(&over, 100, &UTF8), @"sse 3/5 start 2/5 measure ━━━━━━━╸──── 0:38/1:00  1,000 up  7 of 8 agents");
+        insta::assert_snapshot!(plain(&over, 38, &UTF8), @"38 s  sse start 2/5  measure  1,000 up  758,000 delivered  0 lost  p99 1.9 ms  7 of 8 agents");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use pushmark_chart::durations::about;
 use pushmark_chart::numbers::TERMINAL;
 use pushmark_model::run::{Run, VerdictState};
 
-use super::line::{Live, clock, short, time};
+use super::line::{Live, agents, clock, short, time};
 use super::screen::Screen;
 
 /// Widest line: a suite shows a head in addition to the case's figures.
@@ -45,6 +45,7 @@ pub(super) fn live(head: &Head, live: &Live<'_>, columns: usize, screen: &Screen
     let figures = [
         Some(format!("  {arm} {} {phase}", live.phase)),
         Some(format!("  {} up", TERMINAL.count(live.up))),
+        agents(live),
         (live.delivered > 0).then(|| format!("  {}/s", short(live.delivered_per_s))),
         live.p99_us.map(|us| format!("  p99 {}", time(us, screen))),
     ];

@@ -36,6 +36,8 @@ pub(super) struct Channel {
     pub(super) planned: u32,
     pub(super) live: u32,
     pub(super) doubt: u32,
+    /// Published by this machine, while others publish other channels.
+    pub(super) here: bool,
 }
 
 /// What all subscriptions of a shard share.

@@ -24,6 +24,7 @@ fn tens_of_thousands_that_wait_are_lost_one_after_the_other() {
         before_to: Vec::new(),
         port: 0,
         clock_ahead_us: 0,
+        machine_shards: Vec::new(),
     };
     let publisher = plan.arm.publisher.as_ref().expect("it publishes");
     let writer = PayloadWriter {

@@ -131,6 +131,7 @@ fn flood(poller: Poller) {
         before_to: Vec::new(),
         port: 0,
         clock_ahead_us: 0,
+        machine_shards: Vec::new(),
     };
     let until_ns = plan.start_ns + PATIENCE_NS;
     let (mut flooder, mut upgraded, mut stopped): (Option<Flooder>, _, _) = (None, false, None);

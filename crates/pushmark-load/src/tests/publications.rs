@@ -114,6 +114,7 @@ fn none_is_sent_twice_and_none_fails_that_was_answered() {
         before_to: Vec::new(),
         port: 0,
         clock_ahead_us: 0,
+        machine_shards: Vec::new(),
     };
     let until_ns = plan.start_ns + PATIENCE_NS;
     let (mut target, mut turns_after) = (Target::default(), 0);

@@ -57,6 +57,7 @@ fn plan(speech: Speech, poller: Poller, draw: &mut Draw, to: &TcpListener) -> Sh
         before_to: Vec::new(),
         port: 0,
         clock_ahead_us: 0,
+        machine_shards: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::ArmPlan;
-use super::Half;
+use super::{Half, Mode};
 use crate::draw::{Draw, Purpose};
 
 /// One thread's share of an arm.
@@ -35,12 +35,21 @@ pub struct ShardPlan {
     /// started.
     #[serde(default)]
     pub clock_ahead_us: i64,
+    /// All shards on this machine, if others are on another; empty: all are here.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub machine_shards: Vec<u32>,
 }
 
 impl ShardPlan {
     /// Returns the connections of this shard, ascending.
     pub fn connections(&self) -> Vec<u64> {
         self.arm.connections_of(self.shard, self.shards, self.half)
+    }
+
+    /// Whether a channel is published from outside the target, by this machine, while others publish other channels.
+    pub fn machine_publishes(&self, channel: u32) -> bool {
+        let external = self.arm.publisher.as_ref().is_some_and(|publisher| publisher.mode == Mode::External);
+        external && self.machine_shards.contains(&(channel % self.shards))
     }
 
     /// Whether this shard publishes a channel.
@@ -91,6 +100,7 @@ mod tests {
             before_to: Vec::new(),
             port: 1,
             clock_ahead_us: 0,
+            machine_shards: Vec::new(),
         }
     }
 

@@ -11,6 +11,8 @@ sums! {
     pub struct Times {
         /// received − due, measure.
         latency: Distribution,
+        /// The same of publications that this shard's machine has sent, measure; only where others send some too.
+        loopback_share: Distribution,
         /// received − sent, measure.
         from_sent: Distribution,
         /// Upper bound of the time that a delivery waited unread, measure.

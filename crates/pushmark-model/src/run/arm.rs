@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentPart, Bayeux, Browser, Connections, Delivery, Documents, Flood, Foreign, Generator, Hybrid, Ingest,
-    Latency, LongPoll, Observed, Phase, Poll, Published, Server, VerdictState, WarmUp, Wire,
+    Latency, LongPoll, MonitorPart, Observed, Phase, Poll, Published, Server, VerdictState, WarmUp, Wire,
 };
 use crate::transport::Transport;
 
@@ -94,6 +94,9 @@ pub struct Arm {
     /// The agents that made it up, if they ran on other machines.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub agents: Vec<AgentPart>,
+    /// Who watched the server, if it ran on another machine.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub monitor: Option<MonitorPart>,
     /// Other CPU use during measure; absent if the server's own use is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub foreign: Option<Foreign>,

@@ -173,3 +173,22 @@ pub struct Wire {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time_wait_per_s: Option<f64>,
 }
+
+/// The monitor of an arm, as the run keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MonitorPart {
+    /// Its name.
+    pub name: String,
+    /// The name of its machine.
+    pub host: String,
+    /// Its version of pushmark.
+    pub version: String,
+    /// It started the server.
+    pub started: bool,
+    /// How far its clock may be from where the arm's start was told it, µs; absent: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clock: Option<AgentClock>,
+    /// How it was lost; absent: it told all.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lost: Option<String>,
+}

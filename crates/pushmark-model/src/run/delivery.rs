@@ -61,6 +61,10 @@ pub struct Delivery {
     /// Kernel receive instant − due, on the same sample: latency without the generator's queueing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub latency_stamped: Option<Latency>,
+    /// received − due of deliveries that one machine of several published and received: no uncertainty of clocks is
+    /// in it; absent if one machine did all, or the target or its clients published.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loopback_share: Option<Latency>,
     /// Deliveries whose kernel stamp was not used, because they were not the last message of their read.
     pub stamps_unused: u64,
     /// Spread of the broadcasts that all subscribers received.

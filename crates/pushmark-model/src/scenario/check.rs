@@ -173,12 +173,21 @@ fn target(scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
         compiler.published(publish);
     }
     if let Some(process) = &target.process {
-        if process.start.is_empty() {
-            compiler.errors.push(
+        match &process.monitor {
+            None if process.start.is_empty() => compiler.errors.push(
                 ScenarioError::at("target.process.start", "the start command is empty")
                     .found("an empty list")
                     .accepted("a command and its arguments, such as [\"./server\", \"--port\", \"{port}\"]"),
-            );
+            ),
+            Some(name) if *process != super::ProcessTemplate::of_monitor(name) => compiler.errors.push(
+                ScenarioError::at(
+                    "target.process.monitor",
+                    "a monitor starts its own command, by its own file",
+                )
+                .found("`monitor` and other keys of `process`")
+                .accepted("either `monitor`, or `start` and the keys beside it"),
+            ),
+            _ => {}
         }
         if let Some(ready) = &process.ready {
             compiler.url("target.process.ready", ready, false);

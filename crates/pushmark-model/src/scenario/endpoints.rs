@@ -44,7 +44,8 @@ fn named(origin: &str, process: Option<&ProcessTemplate>) -> String {
     // The program, and the script that an interpreter is given.
     let words = process.start.iter().take(2).enumerate();
     let words = words.filter(|(n, word)| *n == 0 || plain(word) && word.contains('.'));
-    let words: Vec<String> = words.map(|(_, word)| file(word)).collect();
+    let words = words.map(|(_, word)| file(word)).chain(process.monitor.clone());
+    let words: Vec<String> = words.collect();
     format!("{} ({})", origin.trim_end_matches(":{port}"), words.join(" "))
 }
 

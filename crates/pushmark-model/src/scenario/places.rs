@@ -46,7 +46,7 @@ pub(crate) enum Use {
 }
 
 /// The path of each key and its use. `*` is an index of a list or a name that the user gives.
-const USES: [(&str, Use); 48] = [
+const USES: [(&str, Use); 49] = [
     ("name", Use::NotSent),
     ("analysis", Use::NotSent),
     ("thresholds.*", Use::NotSent),
@@ -55,6 +55,7 @@ const USES: [(&str, Use); 48] = [
     ("target.secrets", Use::NotSent),
     ("target.tls.*", Use::NotSent),
     ("target.process.cwd", Use::NotSent),
+    ("target.process.monitor", Use::NotSent),
     ("target.args.*", Use::Command),
     ("target.flags.*", Use::Command),
     ("target.process.start.*", Use::Command),

@@ -342,11 +342,16 @@ fn message() -> String {
 }
 
 /// A target that pushmark starts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessTemplate {
     /// Command and arguments; may name `{port}` and `{log}`, a folder whose files are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<String>,
+    /// In place of `start`: a command of the monitor beside the server, by its name in the file that the monitor was
+    /// started with (`pushmark monitor --commands FILE`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<String>,
     /// URL (http or https) that answers 2xx once the target is ready. Default: ready if the port accepts connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
@@ -359,6 +364,13 @@ pub struct ProcessTemplate {
     /// Additional environment variables (templates); may name `{port}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+}
+
+impl ProcessTemplate {
+    /// A command of a monitor, by its name there.
+    pub(super) fn of_monitor(name: &str) -> ProcessTemplate {
+        ProcessTemplate { monitor: Some(name.to_owned()), ..ProcessTemplate::default() }
+    }
 }
 
 impl Target {

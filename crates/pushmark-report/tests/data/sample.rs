@@ -177,6 +177,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
             from_sent: all.summary(expected, PUBLICATIONS, 2_000_000),
             read_lag: lag(lag_us, lag_sigma, delivered),
             latency_stamped: None,
+            loopback_share: None,
             read_lag_stamped: Some(lag(lag_us * 0.8, lag_sigma, delivered / 64)),
             stamps_unused: 212,
             spread: Some(Spread {
@@ -246,6 +247,7 @@ pub fn arm(transport: Transport, factor: f64) -> (Arm, Vec<Window>) {
         }),
         documents: None,
         agents: Vec::new(),
+        monitor: None,
         published: Some(Published {
             due: PUBLICATIONS,
             sent: PUBLICATIONS,
@@ -617,6 +619,7 @@ pub fn extremes() -> Vec<(&'static str, Vec<Sample>)> {
         ("few publications", edit(|s| s.0.arms.iter_mut().for_each(few_publications))),
         ("observe", edit(|s| s.0.arms.iter_mut().for_each(observe))),
         ("browsers and a feed", vec![with_browsers_and_feed()]),
+        ("over other machines", vec![over_machines()]),
     ]
 }
 
@@ -651,6 +654,29 @@ pub fn with_browsers_and_feed() -> Sample {
         let published = PUBLICATIONS / 20;
         arm.ingest =
             Some(Ingest { published, server_cpu_us, generator_cpu_us: 90_000, window_us: 3_000_000 });
+    }
+    sample
+}
+
+/// Returns a run over two agents, of which one is lost, with a monitor beside the server.
+pub fn over_machines() -> Sample {
+    let mut sample = five_arms(0);
+    for arm in &mut sample.0.arms {
+        let agent = |name: &str, lost: Option<&str>| AgentPart {
+            name: name.into(),
+            host: format!("host-of-{name}"),
+            connections: 500,
+            shards: 2,
+            clock: Some(AgentClock { low_us: -31.5, high_us: 47.25 }),
+            lost: lost.map(str::to_owned),
+            ..AgentPart::default()
+        };
+        arm.agents = vec![agent("load-1", None), agent("load-2", Some("nothing heard for 9 s"))];
+        arm.monitor =
+            Some(MonitorPart { name: "beside".into(), host: "the-server".into(), ..MonitorPart::default() });
+        if let Some(delivery) = &mut arm.delivery {
+            delivery.loopback_share = Some(lognormal(412.0, 0.4, 900).summary_of_all());
+        }
     }
     sample
 }

@@ -1,8 +1,8 @@
-//! The agents that a command has claimed on the bus. They work for it alone until it ends.
+//! The agents, and the monitor, that a command has claimed on the bus. They work for it alone until it ends.
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,16 @@ use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::{Interval, Prober};
 use pushmark_cluster::{Access, Bus, Signer, machine, wire};
 use pushmark_model::cluster::{Answer, Ask, Card, Challenge, VERSION};
+use pushmark_model::monitor::Offered;
 use pushmark_net::Clock;
 
+use super::beside::ServerWatch;
 use super::driver::Agent;
-use super::remote::{Remote, ask_one};
+use super::line::{Command, ask_one, called};
+use super::remote::Remote;
+use super::voice::locked;
+use super::wanted::{Wanted, chosen, chosen_monitor};
+use crate::scenario_file::Loaded;
 
 /// Time in which every agent answers who it is.
 const WHO_WITHIN: Duration = Duration::from_secs(1);
@@ -25,53 +31,37 @@ const KEEP_EVERY: Duration = Duration::from_secs(5);
 /// The least time between the orders to begin and the start: each agent must have begun.
 const LEAD_MIN_NS: u64 = 2_000_000_000;
 
-/// Which agents a command wants.
-#[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    /// This number of them; absent: all.
-    pub count: Option<u32>,
-    /// These alone; empty: any.
-    pub names: Vec<String>,
-    /// Those with all of these labels.
-    pub labels: Vec<(String, String)>,
-}
-
-/// Claimed agents, by name.
+/// Claimed agents, by name, and the claimed monitor.
 #[derive(Debug)]
 pub struct Machines {
     bus: Arc<Bus>,
     claim: String,
-    signer: Arc<Signer>,
-    claimed: Vec<Claimed>,
+    claimed: Vec<Command>,
+    monitor: Option<Command>,
+    /// Probes the clocks of the agents, then that of the monitor.
     prober: Prober,
     /// The number of the next arm.
     arms: AtomicU32,
     /// The offsets of the clocks by which the arm's start was told.
     used_ns: Mutex<Vec<Option<f64>>>,
+    /// The same of the monitor's clock.
+    monitor_used_ns: Mutex<Option<f64>>,
     /// Every agent of every arm so far has told all.
     complete: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
     keeper: Option<std::thread::JoinHandle<()>>,
 }
 
-#[derive(Debug)]
-struct Claimed {
-    card: Card,
-    challenge: Challenge,
-    /// The number of the last order to it.
-    orders: Arc<AtomicU64>,
-}
-
-/// Returns the cards of all agents on the bus, by name.
+/// Returns the cards of all agents and monitors on the bus, by name.
 ///
 /// # Errors
-/// Fails if the bus does, or two agents have one name.
+/// Fails if the bus does, or two have one name.
 pub fn who(bus: &Bus) -> anyhow::Result<Vec<Card>> {
     let answers = bus.gather(wire::who(), Vec::new(), WHO_WITHIN, usize::MAX)?;
     let mut cards: Vec<Card> = answers.iter().filter_map(|body| serde_json::from_slice(body).ok()).collect();
     cards.sort_by(|a, b| a.name.cmp(&b.name));
     if let Some(two) = cards.windows(2).find(|two| two[0].name == two[1].name) {
-        bail!("two agents are named {}: on {} and on {}", two[0].name, two[0].host, two[1].host);
+        bail!("two are named {}: on {} and on {}", two[0].name, two[0].host, two[1].host);
     }
     Ok(cards)
 }
@@ -84,13 +74,22 @@ impl Machines {
     /// probed.
     pub fn claim(access: &Access, wanted: &Wanted, signer: Signer, claim: &str) -> anyhow::Result<Machines> {
         let bus = Arc::new(Bus::connect(access, "pushmark run")?);
-        let cards = chosen(who(&bus)?, wanted)?;
-        let mut claimed: Vec<Claimed> = Vec::new();
-        for card in cards {
+        let cards = who(&bus)?;
+        let monitor = chosen_monitor(&cards, wanted)?;
+        let agents = chosen(cards, wanted, monitor.is_some())?;
+        let signer = Arc::new(signer);
+        let mut claimed: Vec<Command> = Vec::new();
+        let count = agents.len();
+        for card in agents.into_iter().chain(monitor) {
             match claim_one(&bus, &card, claim) {
-                Ok(challenge) => {
-                    claimed.push(Claimed { card, challenge, orders: Arc::default() });
-                }
+                Ok(challenge) => claimed.push(Command {
+                    bus: Arc::clone(&bus),
+                    claim: claim.to_owned(),
+                    card,
+                    signer: Arc::clone(&signer),
+                    challenge,
+                    numbers: Arc::default(),
+                }),
                 Err(why) => {
                     claimed.iter().for_each(|one| release(&bus, &one.card.name, claim, true));
                     return Err(why);
@@ -101,14 +100,16 @@ impl Machines {
         let over = Arc::new(AtomicBool::new(false));
         let names = claimed.iter().map(|one| one.card.name.clone()).collect();
         let keeper = keep(Arc::clone(&bus), claim.to_owned(), names, Arc::clone(&over))?;
+        let monitor = claimed.split_off(count).pop();
         let machines = Machines {
             bus,
             claim: claim.to_owned(),
-            signer: Arc::new(signer),
             claimed,
+            monitor,
             prober,
             arms: AtomicU32::new(0),
             used_ns: Mutex::default(),
+            monitor_used_ns: Mutex::default(),
             complete: Arc::new(AtomicBool::new(true)),
             over,
             keeper: Some(keeper),
@@ -120,19 +121,93 @@ impl Machines {
     fn wait_for_clocks(&self) -> anyhow::Result<()> {
         let until = Instant::now() + PROBES_WITHIN;
         loop {
-            let lacking = (0..self.claimed.len()).find(|&at| self.prober.count(at) < PROBES_MIN);
-            let Some(at) = lacking else { return Ok(()) };
+            let mut all = self.all().enumerate();
+            let Some((_, lacking)) = all.find(|(at, _)| self.prober.count(*at) < PROBES_MIN) else {
+                return Ok(());
+            };
             if Instant::now() > until {
-                let Card { name, probe, .. } = &self.claimed[at].card;
-                bail!(
-                    "agent {name} answers no clock probe at {probe} (UDP); its --address may name another way"
-                );
+                let (called, probe) = (called(&lacking.card), lacking.card.probe);
+                bail!("{called} answers no clock probe at {probe} (UDP); its --address may name another way");
             }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Returns the cards, in the order of the shares.
+    /// Everyone who is claimed: the agents, then the monitor.
+    fn all(&self) -> impl Iterator<Item = &Command> {
+        self.claimed.iter().chain(&self.monitor)
+    }
+
+    /// Returns whether agents make the load; else this machine does.
+    pub fn make_load(&self) -> bool {
+        !self.claimed.is_empty()
+    }
+
+    /// Returns what the monitor says of the server of a scenario, if it starts it.
+    pub fn offer(&self, loaded: &Loaded) -> Option<&Offered> {
+        let beside = self.monitor.as_ref()?.card.beside.as_ref()?;
+        let (row, name) = server_of(loaded)?;
+        beside.offers.iter().find(|offer| offer.row == row && offer.name == name)
+    }
+
+    /// Returns where servers that the monitor starts are reached.
+    pub(crate) fn served_at(&self) -> Option<IpAddr> {
+        self.monitor.as_ref()?.card.beside.as_ref()?.addresses.first().copied()
+    }
+
+    /// Returns whether the monitor watches the server of a scenario: one that it starts, or one that runs on its
+    /// machine.
+    ///
+    /// # Errors
+    /// Fails if there is a monitor, and the server runs on another machine than it.
+    pub(crate) fn watches(&self, loaded: &Loaded, target: Option<IpAddr>) -> anyhow::Result<bool> {
+        let Some(monitor) = &self.monitor else { return Ok(false) };
+        if self.offer(loaded).is_some() {
+            return Ok(true);
+        }
+        // A server that this machine starts is watched from here.
+        let (Some(target), None) = (target, server_of(loaded)) else { return Ok(false) };
+        if loaded.scenario.target.process.is_some() {
+            return Ok(false);
+        }
+        let card = &monitor.card;
+        let own = card.beside.as_ref().is_some_and(|beside| beside.addresses.contains(&target));
+        if own || target.is_loopback() && card.machine == machine() {
+            return Ok(true);
+        }
+        bail!(
+            "monitor {} on {} does not watch {target}, which is not its machine: start one beside the server, or go \
+             without it (--monitor none)",
+            card.name,
+            card.host
+        )
+    }
+
+    /// Returns the offset of the monitor's clock by which it was told the start of the current arm.
+    pub(crate) fn monitor_used_ns(&self) -> Option<f64> {
+        *locked(&self.monitor_used_ns)
+    }
+
+    /// Returns the monitor for one arm; `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails if its clock was set, or the bus fails.
+    pub(crate) fn watch(&self) -> anyhow::Result<Option<ServerWatch>> {
+        let Some(monitor) = &self.monitor else { return Ok(None) };
+        let offset = self.monitor_offset(Clock::now());
+        let offset = offset.with_context(|| format!("the clock of monitor {} was set", monitor.card.name))?;
+        *locked(&self.monitor_used_ns) = Some(offset.middle_ns());
+        let arm = self.arms.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(ServerWatch::new(monitor.clone(), arm, offset.middle_ns() as i64)?))
+    }
+
+    /// Returns the offset of the monitor's clock from ours at an instant of ours.
+    pub(crate) fn monitor_offset(&self, at_ns: u64) -> Option<Interval> {
+        self.monitor.as_ref()?;
+        self.prober.offset(self.claimed.len(), at_ns)
+    }
+
+    /// Returns the cards of the agents, in the order of the shares.
     pub fn cards(&self) -> impl Iterator<Item = &Card> {
         self.claimed.iter().map(|one| &one.card)
     }
@@ -156,7 +231,7 @@ impl Machines {
     /// Returns the time between the last preparation and the start of an arm.
     pub(crate) fn lead_ns(&self) -> u64 {
         let now = Clock::now();
-        let widths = (0..self.claimed.len()).filter_map(|at| self.prober.offset(at, now));
+        let widths = (0..self.all().count()).filter_map(|at| self.prober.offset(at, now));
         let worst = widths.map(|interval| interval.width_ns()).fold(0.0, f64::max);
         LEAD_MIN_NS.max((20.0 * worst) as u64)
     }
@@ -190,7 +265,7 @@ impl Machines {
 
     /// Returns the offset of an agent's clock by which the start of the current arm was told it.
     pub(crate) fn used_ns(&self, agent: usize) -> Option<f64> {
-        let used = self.used_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let used = locked(&self.used_ns);
         used.get(agent).copied().flatten()
     }
 
@@ -200,20 +275,11 @@ impl Machines {
         let now = Clock::now();
         let middle = |at| self.offset(at, now).map(|interval| interval.middle_ns());
         let offsets_ns: Vec<Option<f64>> = (0..self.claimed.len()).map(middle).collect();
-        self.used_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone_from(&offsets_ns);
-        let one = |(at, claimed): (usize, &Claimed)| {
-            let Claimed { card, challenge, orders } = claimed;
-            let subject = wire::said(&self.claim, &card.name);
-            let heard = self.bus.subscribe(&[subject]).map_err(io::Error::other)?;
-            Ok(Box::new(Remote::new(
-                Arc::clone(&self.bus),
-                (self.claim.clone(), arm, at),
-                card.clone(),
-                (Arc::clone(&self.signer), *challenge, Arc::clone(orders)),
-                heard,
-                offsets_ns[at],
-                Arc::clone(&self.complete),
-            )) as Box<dyn Agent>)
+        locked(&self.used_ns).clone_from(&offsets_ns);
+        let one = |(at, claimed): (usize, &Command)| {
+            let line = claimed.line(arm)?;
+            let complete = Arc::clone(&self.complete);
+            Ok(Box::new(Remote::new(line, (arm, at), offsets_ns[at], complete)) as Box<dyn Agent>)
         };
         self.claimed.iter().enumerate().map(one).collect()
     }
@@ -227,7 +293,7 @@ impl Drop for Machines {
             let _ = keeper.join();
         }
         let complete = self.complete.load(Ordering::Relaxed);
-        for claimed in &self.claimed {
+        for claimed in self.all() {
             release(&self.bus, &claimed.card.name, &self.claim, complete);
         }
     }
@@ -236,35 +302,14 @@ impl Drop for Machines {
 /// Files that an agent opens beside its connections.
 const FILES_MARGIN: u64 = 100;
 
-fn chosen(cards: Vec<Card>, wanted: &Wanted) -> anyhow::Result<Vec<Card>> {
-    let there = || {
-        let names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
-        if names.is_empty() { "none is there".to_owned() } else { format!("there are {}", names.join(", ")) }
-    };
-    if let Some(name) = wanted.names.iter().find(|name| cards.iter().all(|card| card.name != **name)) {
-        bail!("no agent is named {name}; {}", there());
+/// The server of a scenario that has one to start: whether it is a row of the registry, and its name.
+fn server_of(loaded: &Loaded) -> Option<(bool, &str)> {
+    let target = &loaded.scenario.target;
+    let own = || target.process.as_ref()?.monitor.as_deref();
+    match &loaded.server {
+        Some(server) => Some((true, server.name.as_str())),
+        None => own().map(|name| (false, name)),
     }
-    let fits = |card: &&Card| {
-        (wanted.names.is_empty() || wanted.names.contains(&card.name)) && card.has(&wanted.labels)
-    };
-    let mut fitting: Vec<Card> = cards.iter().filter(fits).cloned().collect();
-    let least = wanted.count.unwrap_or(1).max(1) as usize;
-    if fitting.len() < least {
-        bail!("{least} agents are wanted, {} fit; {}", fitting.len(), there());
-    }
-    if wanted.count.is_some() {
-        fitting.truncate(least);
-    }
-    if let Some(card) = fitting.iter().find(|card| card.wire != VERSION) {
-        bail!(
-            "agent {} is pushmark {} and speaks version {} of the messages; this is pushmark {}, which speaks {VERSION}",
-            card.name,
-            card.version,
-            card.wire,
-            env!("CARGO_PKG_VERSION")
-        );
-    }
-    Ok(fitting)
 }
 
 fn claim_one(bus: &Bus, card: &Card, claim: &str) -> anyhow::Result<Challenge> {
@@ -274,11 +319,11 @@ fn claim_one(bus: &Bus, card: &Card, claim: &str) -> anyhow::Result<Challenge> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         wire: VERSION,
     };
-    let answer = ask_one(bus, &card.name, &ask).with_context(|| format!("agent {}", card.name))?;
+    let answer = ask_one(bus, &card.name, &ask).with_context(|| called(card))?;
     match answer {
         Answer::Claimed(challenge) => Ok(challenge),
-        Answer::Refused(why) => bail!("agent {} refuses: {why}", card.name),
-        other => bail!("agent {} answers {other:?}", card.name),
+        Answer::Refused(why) => bail!("{} refuses: {why}", called(card)),
+        other => bail!("{} answers {other:?}", called(card)),
     }
 }
 

@@ -7,7 +7,7 @@ use pushmark_model::record::Record;
 pub(crate) enum PoolMessage {
     Record(Box<Record>),
     Spent(Box<Spent>),
-    Silent(String),
+    Silent(Silence),
     Lost(Lost),
 }
 
@@ -17,6 +17,17 @@ pub(crate) struct Spent {
     /// The position of the agent among those of the arm, from 0.
     pub(crate) agent: usize,
     pub(crate) cost: AgentCost,
+}
+
+/// Nothing was heard of an agent for a while, or it is back.
+#[derive(Clone, Debug)]
+pub(crate) struct Silence {
+    /// The position of the agent among those of the arm, from 0.
+    pub(crate) agent: usize,
+    /// It is back.
+    pub(crate) over: bool,
+    /// The same for people.
+    pub(crate) text: String,
 }
 
 /// An agent that ended in the middle of its work.

@@ -14,7 +14,7 @@ use pushmark_model::steer::Steer;
 use pushmark_net::files::{self, Keeps};
 
 use super::driver::{Agent, Orders};
-use super::message::{Lost, PoolMessage, Spent};
+use super::message::{Lost, PoolMessage, Silence, Spent};
 use pushmark_host::server::cpus;
 
 /// Records of a shard that may wait until they are added up. At this limit the shard keeps filling its
@@ -37,7 +37,7 @@ pub(crate) enum PoolEvent {
     /// What the machine of an agent spent: its last word.
     Spent(Box<Spent>),
     /// Nothing was heard of an agent for a while, or it is back.
-    Silent(String),
+    Silent(Silence),
     /// An agent sends no more; the others continue.
     Lost(Lost),
     Nothing,
@@ -190,7 +190,7 @@ impl ShardPool {
         match self.records.recv_timeout(within) {
             Ok(PoolMessage::Record(record)) => PoolEvent::Record(record),
             Ok(PoolMessage::Spent(spent)) => PoolEvent::Spent(spent),
-            Ok(PoolMessage::Silent(text)) => PoolEvent::Silent(text),
+            Ok(PoolMessage::Silent(silence)) => PoolEvent::Silent(silence),
             Ok(PoolMessage::Lost(lost)) => PoolEvent::Lost(lost),
             Err(RecvTimeoutError::Timeout) => PoolEvent::Nothing,
             Err(RecvTimeoutError::Disconnected) => PoolEvent::End,

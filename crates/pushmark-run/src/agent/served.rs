@@ -1,29 +1,35 @@
-//! The life of an agent that waits on the bus: it answers who it is, is claimed, gets the shards of an arm, keeps
-//! what they measure in its spool and sends it, and is released.
+//! The life of an agent or a monitor that waits on the bus: it answers who it is, is claimed, gets the work of an arm,
+//! keeps what it measures in its spool and sends it, and is released.
 //!
-//! After the start of an arm it needs neither its coordinator nor the bus until its shards have ended.
+//! After the start of an arm it needs neither its coordinator nor the bus until the arm is over.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::Responder;
-use pushmark_cluster::{Access, Bus, Heard, Spool, Targets, TrustedKeys, challenge, machine, wire};
-use pushmark_host::monitor::{Monitor, Snapshot, Watched, figures};
+use pushmark_cluster::{Access, Bus, Heard, Targets, TrustedKeys, challenge, machine, wire};
+use pushmark_host::addresses;
 use pushmark_host::server::cpus::allowed_cpus;
-use pushmark_model::agent::{AgentCost, Begin, RemoteOrder, Said};
-use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Piece, Signed, SpoolHead, VERSION};
+use pushmark_model::agent::{Begin, RemoteOrder};
+use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Signed, SpoolHead, SpooledPlan, VERSION};
+use pushmark_model::monitor::{Beside, WatchOrder};
 use pushmark_model::plan::{Over, Phases, ShardPlan};
 use pushmark_model::steer::Steer;
 use pushmark_net::{Clock, limits};
 
+use super::line::called;
+use super::load::Worker;
 use super::machines::who;
-use super::pool::{OrderSender, PoolEvent, ShardPool};
+use super::offers::Offers;
+use super::pool::{OrderSender, ShardPool};
+use super::voice::{Voice, locked};
+use super::watcher::Watcher;
 
 /// Time without a sign of life after which a coordinator is gone, if nothing runs for it.
 const GONE_AFTER: Duration = Duration::from_secs(30);
@@ -31,10 +37,8 @@ const GONE_AFTER: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(200);
 /// Most pieces that are sent again for one question.
 const AGAIN_MAX: u64 = 64;
-/// Time between two writes of a spool to the disk.
-const SYNC_EVERY: Duration = Duration::from_secs(5);
 
-/// What an agent offers, and to whom.
+/// What an agent or a monitor offers, and to whom.
 #[derive(Debug)]
 pub struct Offer {
     /// The bus.
@@ -53,13 +57,15 @@ pub struct Offer {
     pub spool: PathBuf,
     /// Where other machines reach it; absent: its address on the way to the bus.
     pub address: Option<IpAddr>,
+    /// It is a monitor, which starts these servers; absent: it is an agent.
+    pub beside: Option<Offers>,
 }
 
 /// Serves until `stopped`. `say` tells people what happens.
 ///
 /// # Errors
 /// Fails if the bus cannot be reached, the name is taken, or the offer is unsafe.
-pub fn serve(offer: Offer, say: &dyn Fn(&str), stopped: &dyn Fn() -> bool) -> anyhow::Result<()> {
+pub fn serve(mut offer: Offer, say: &dyn Fn(&str), stopped: &dyn Fn() -> bool) -> anyhow::Result<()> {
     if !offer.targets.is_loopback_only() && offer.trusts.is_empty() {
         bail!("--allow needs --trust KEY: an agent that takes anybody's orders aims at its own machine only");
     }
@@ -67,17 +73,29 @@ pub fn serve(offer: Offer, say: &dyn Fn(&str), stopped: &dyn Fn() -> bool) -> an
     let _ = limits::raise_open_files();
     let bus = Arc::new(Bus::connect(&offer.access, &format!("pushmark agent {}", offer.name))?);
     if let Some(other) = who(&bus)?.into_iter().find(|card| card.name == offer.name) {
-        bail!("an agent named {} is there already, on {}; choose another --name", other.name, other.host);
+        bail!("{} is there already, on {}; choose another --name", called(&other), other.host);
     }
     let address = match offer.address {
         Some(address) => address,
         None => offer.access.own_address().context("this machine's address on the way to the bus")?,
     };
+    let beside = offer.beside.take();
+    if beside.as_ref().is_some_and(|offers| !offers.is_empty() && !address.is_loopback())
+        && offer.trusts.is_empty()
+    {
+        bail!("--serve and --commands need --trust KEY: else anybody on the bus could start servers here");
+    }
+    let beside = beside.map(|mut offers| {
+        if !address.is_loopback() {
+            offers.listen_at(if address.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) });
+        }
+        Arc::new(offers)
+    });
     let responder = Responder::start(address).with_context(|| format!("--address {address}"))?;
     let asks = bus.subscribe(&[wire::who(), wire::agent(&offer.name)])?;
-    let mut agent = Served { cpus: allowed_cpus()?, probe: responder.address(), offer, bus, claim: None };
-    let Card { name, cpus, threads, .. } = agent.card();
-    say(&format!("agent {name} waits at {}: {threads} shards on {cpus} CPUs", agent.bus.url()));
+    let mut agent =
+        Served { cpus: allowed_cpus()?, probe: responder.address(), offer, beside, bus, claim: None };
+    say(&agent.introduction());
     while !stopped() {
         match asks.recv_timeout(LOOK) {
             Ok(heard) if heard.subject == wire::who() => {
@@ -94,9 +112,11 @@ pub fn serve(offer: Offer, say: &dyn Fn(&str), stopped: &dyn Fn() -> bool) -> an
     Ok(())
 }
 
-/// A serving agent.
+/// A serving agent or monitor.
 struct Served {
     offer: Offer,
+    /// What a monitor starts.
+    beside: Option<Arc<Offers>>,
     bus: Arc<Bus>,
     cpus: Vec<u32>,
     probe: SocketAddr,
@@ -120,30 +140,41 @@ struct Claim {
 
 /// The work on an arm.
 struct Work {
-    start_ns: u64,
-    phases: Arc<Mutex<Phases>>,
-    orders: OrderSender,
-    spool: Arc<Mutex<Spool>>,
-    /// Why the spool holds not everything.
-    broken: Arc<Mutex<Option<String>>>,
+    doing: Doing,
+    voice: Voice,
     thread: JoinHandle<()>,
+}
+
+/// What is done for an arm.
+enum Doing {
+    /// Shards are driven, from this instant on.
+    Load { start_ns: u64, phases: Arc<Mutex<Phases>>, orders: OrderSender },
+    /// A server is watched.
+    Watch(Sender<WatchOrder>),
 }
 
 impl Work {
     fn is_over(&self) -> bool {
         self.thread.is_finished()
     }
+
+    fn stop(&self) {
+        match &self.doing {
+            Doing::Load { orders, .. } => orders.tell(Steer::Stop),
+            // One that has ended needs no order.
+            Doing::Watch(told) => drop(told.send(WatchOrder::Finish)),
+        }
+    }
 }
 
 impl Served {
     fn card(&self) -> Card {
         let cpus = self.cpus.len() as u32;
-        let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Card {
             name: self.offer.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             wire: VERSION,
-            host: hostname.trim().to_owned(),
+            host: hostname(),
             machine: machine(),
             labels: self.offer.labels.clone(),
             cpus,
@@ -153,6 +184,26 @@ impl Served {
             trusts: self.offer.trusts.names(),
             probe: self.probe,
             busy: self.claim.as_ref().map(|claim| claim.by.clone()),
+            beside: self.beside.as_ref().map(|offers| {
+                let own = addresses::own().into_iter().filter(|address| *address != self.probe.ip());
+                Beside {
+                    addresses: std::iter::once(self.probe.ip()).chain(own).collect(),
+                    offers: offers.all(),
+                }
+            }),
+        }
+    }
+
+    fn introduction(&self) -> String {
+        let Card { name, cpus, threads, beside, .. } = self.card();
+        let url = self.bus.url();
+        match beside {
+            None => format!("agent {name} waits at {url}: {threads} shards on {cpus} CPUs"),
+            Some(Beside { offers, .. }) if offers.is_empty() => format!("monitor {name} waits at {url}"),
+            Some(Beside { offers, .. }) => {
+                let names: Vec<&str> = offers.iter().map(|offer| offer.name.as_str()).collect();
+                format!("monitor {name} waits at {url}: it starts {}", names.join(", "))
+            }
         }
     }
 
@@ -214,6 +265,7 @@ impl Served {
                 match checked.order {
                     RemoteOrder::Begin { arm, begin } => self.begin(arm, &begin, say)?,
                     RemoteOrder::Steer { arm, steer } => self.steer(arm, steer)?,
+                    RemoteOrder::Watch { arm, order } => self.watch(arm, order, say)?,
                 }
                 self.claimed(&checked.claim)?.last = Some(signed);
                 Ok(Answer::Done)
@@ -222,20 +274,8 @@ impl Served {
                 let held = self.claimed(&claim)?;
                 held.kept = Instant::now();
                 let Some(work) = held.arms.get(&arm) else { bail!("it has nothing of arm {arm}") };
-                if let Some(why) = &*locked(&work.broken) {
-                    bail!("{why}");
-                }
-                let mut spool = locked(&work.spool);
-                let to = to.min(spool.len()).min(from.saturating_add(AGAIN_MAX));
-                let mut again = Vec::new();
-                for number in from..to {
-                    again.extend(spool.piece(number)?);
-                }
-                let len = spool.len();
-                drop(spool);
-                let subject = wire::said(&claim, &self.offer.name);
-                again.iter().for_each(|piece| self.bus.publish(subject.clone(), wire::encode(piece)));
-                Ok(Answer::Spooled(len))
+                let to = to.min(from.saturating_add(AGAIN_MAX));
+                Ok(Answer::Spooled(work.voice.again(from, to)?))
             }
             Ask::Release { claim, complete } => {
                 self.claimed(&claim)?;
@@ -252,37 +292,71 @@ impl Served {
     }
 
     fn begin(&mut self, arm: u32, begin: &Begin, say: &dyn Fn(&str)) -> anyhow::Result<()> {
+        if self.beside.is_some() {
+            bail!("it is a monitor, and drives no clients");
+        }
         let plans = begin.plans()?;
         let Some(first) = plans.first() else { bail!("no shards") };
         may(&self.offer.targets, &plans)?;
         let (start_ns, phases) = (first.start_ns, Arc::new(Mutex::new(first.arm.phases)));
         let shards = plans.len();
         let text = format!("arm {arm}: {} to {}, {shards} shards", first.arm.transport, first.subscribe_to);
+        let kept = SpooledPlan {
+            arm: serde_json::to_string(&first.arm.without_words())?,
+            host: hostname(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            shards: first.shards,
+            own: plans.iter().map(|plan| plan.shard).collect(),
+        };
+        let voice = self.voice(arm, Some(kept))?;
+        let pool = ShardPool::start(plans, &self.cpus, Vec::new(), |_| 0)?;
+        let orders = pool.orders();
+        let worker = Worker {
+            pool,
+            voice: voice.clone(),
+            start_ns,
+            phases: Arc::clone(&phases),
+            cpus: self.cpus.len(),
+        };
+        let thread = std::thread::Builder::new().name("work".into()).spawn(move || worker.work())?;
+        say(&text);
+        self.works(arm, Work { doing: Doing::Load { start_ns, phases, orders }, voice, thread })
+    }
+
+    /// The first order of an arm begins its work.
+    fn watch(&mut self, arm: u32, order: WatchOrder, say: &dyn Fn(&str)) -> anyhow::Result<()> {
+        let Some(offers) = &self.beside else { bail!("it is an agent, and watches no server") };
+        let held = self.claim.as_ref().context("it is not claimed")?;
+        if let Some(work) = held.arms.get(&arm) {
+            if let Doing::Watch(told) = &work.doing {
+                // One that has ended has said why.
+                let _ = told.send(order);
+            }
+            return Ok(());
+        }
+        match &order {
+            WatchOrder::Serve(serve) => say(&format!("arm {arm}: starts {}", serve.name)),
+            WatchOrder::Watch(watch) => say(&format!("arm {arm}: watches {}", watch.at)),
+            WatchOrder::Steer(_) | WatchOrder::Finish => bail!("it has nothing of arm {arm}"),
+        }
+        let (told, orders) = channel();
+        let _ = told.send(order);
+        let voice = self.voice(arm, None)?;
+        let watcher = Watcher { offers: Arc::clone(offers), told: orders, voice: voice.clone() };
+        let thread = std::thread::Builder::new().name("watch".into()).spawn(move || watcher.work())?;
+        self.works(arm, Work { doing: Doing::Watch(told), voice, thread })
+    }
+
+    fn voice(&self, arm: u32, plan: Option<SpooledPlan>) -> anyhow::Result<Voice> {
         let held = self.claim.as_ref().context("it is not claimed")?;
         if held.arms.contains_key(&arm) {
             bail!("arm {arm} has begun");
         }
-        let head = SpoolHead { claim: held.name.clone(), arm, agent: self.offer.name.clone() };
-        let spool = Spool::create(&self.offer.spool, &head)
-            .with_context(|| format!("--spool {}", self.offer.spool.display()))?;
-        let spool = Arc::new(Mutex::new(spool));
-        let broken = Arc::new(Mutex::new(None));
-        let cpus = self.cpus.clone();
-        let pool = ShardPool::start(plans, &cpus, Vec::new(), |_| 0)?;
-        let orders = pool.orders();
-        let worker = Worker {
-            pool,
-            spool: Arc::clone(&spool),
-            broken: Arc::clone(&broken),
-            bus: Arc::clone(&self.bus),
-            subject: wire::said(&head.claim, &head.agent),
-            start_ns,
-            phases: Arc::clone(&phases),
-            cpus: cpus.len(),
-        };
-        let thread = std::thread::Builder::new().name("work".into()).spawn(move || worker.work())?;
-        say(&text);
-        let work = Work { start_ns, phases, orders, spool, broken, thread };
+        let head = SpoolHead { claim: held.name.clone(), arm, agent: self.offer.name.clone(), plan };
+        Voice::new(&self.offer.spool, &head, &self.bus)
+    }
+
+    fn works(&mut self, arm: u32, work: Work) -> anyhow::Result<()> {
         self.claim.as_mut().context("it is not claimed")?.arms.insert(arm, work);
         Ok(())
     }
@@ -290,12 +364,15 @@ impl Served {
     fn steer(&mut self, arm: u32, steer: Steer) -> anyhow::Result<()> {
         let held = self.claim.as_ref().context("it is not claimed")?;
         let Some(work) = held.arms.get(&arm) else { bail!("it has nothing of arm {arm}") };
-        let elapsed_ns = Clock::now().saturating_sub(work.start_ns);
-        work.orders.tell(steer);
+        let Doing::Load { start_ns, phases, orders } = &work.doing else {
+            bail!("it drives nothing in arm {arm}")
+        };
+        let elapsed_ns = Clock::now().saturating_sub(*start_ns);
+        orders.tell(steer);
         // The instants that an order names must be ahead: else this agent counts other publications than the rest.
         let ahead_ns = match steer {
             Steer::Measure { from_ns, until_ns } => {
-                let mut phases = locked(&work.phases);
+                let mut phases = locked(phases);
                 let moved = from_ns != phases.measure_start_ns();
                 phases.measure(from_ns, until_ns);
                 if moved { from_ns.min(until_ns) } else { until_ns }
@@ -305,7 +382,7 @@ impl Served {
         };
         if elapsed_ns > ahead_ns {
             let late_ms = (elapsed_ns - ahead_ns) / 1_000_000;
-            *locked(&work.broken) = Some(format!("an order came {late_ms} ms late"));
+            work.voice.breaks(&format!("an order came {late_ms} ms late"));
         }
         Ok(())
     }
@@ -327,16 +404,18 @@ impl Served {
     fn release(&mut self, complete: bool) {
         let Some(claim) = self.claim.take() else { return };
         for work in claim.arms.into_values() {
-            work.orders.tell(Steer::Stop);
+            work.stop();
             // A panic in it has been printed.
             let _ = work.thread.join();
-            if complete && let Some(spool) = Arc::into_inner(work.spool) {
-                let spool = spool.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-                // A file that cannot be removed costs nothing but its room.
-                let _ = spool.remove();
+            if complete {
+                work.voice.forget();
             }
         }
     }
+}
+
+fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 /// Fails if shards would do what this agent does not do for others.
@@ -354,133 +433,4 @@ fn may(targets: &Targets, plans: &[ShardPlan]) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The thread that takes the records of an arm's shards.
-struct Worker {
-    pool: ShardPool,
-    spool: Arc<Mutex<Spool>>,
-    broken: Arc<Mutex<Option<String>>>,
-    bus: Arc<Bus>,
-    subject: String,
-    start_ns: u64,
-    phases: Arc<Mutex<Phases>>,
-    cpus: usize,
-}
-
-impl Worker {
-    fn work(self) {
-        let monitor = Monitor::start(Watched::default(), Clock::now).ok();
-        let mut marks: [Option<Snapshot>; 2] = [None, None];
-        let mut synced = Instant::now();
-        let mut started_late_ns = None;
-        loop {
-            let now_ns = Clock::now();
-            if now_ns >= self.start_ns {
-                started_late_ns.get_or_insert(now_ns - self.start_ns);
-            }
-            let next_ns = self.mark(now_ns, monitor.as_ref(), &mut marks);
-            let wait_ns = next_ns.saturating_sub(now_ns).min(LOOK.as_nanos() as u64);
-            match self.pool.next(Duration::from_nanos(wait_ns)) {
-                PoolEvent::Record(record) => {
-                    let said = Said::Record(record);
-                    self.say(&said);
-                    if let Said::Record(record) = said {
-                        self.pool.take_back(record);
-                    }
-                }
-                PoolEvent::End => break,
-                // An agent has no agents.
-                PoolEvent::Nothing | PoolEvent::Spent(_) | PoolEvent::Silent(_) | PoolEvent::Lost(_) => {}
-            }
-            if synced.elapsed() > SYNC_EVERY {
-                synced = Instant::now();
-                if let Err(error) = locked(&self.spool).sync() {
-                    self.breaks(&format!("its spool cannot be written: {error}"));
-                }
-            }
-        }
-        let cost = self.cost(monitor, &marks, started_late_ns.unwrap_or(0));
-        let Worker { pool, spool, broken, bus, subject, .. } = self;
-        // What is not whole must not pass for it: an order that came late, a spool that was full.
-        let whole = |()| locked(&broken).clone().map_or(Ok(()), Err);
-        let ended = Said::Ended(pool.join().and_then(whole));
-        let rest = Voice { spool: &spool, broken: &broken, bus: &bus, subject: &subject };
-        if let Ok(text) = serde_json::to_string(&cost) {
-            rest.say(&Said::Cost(text));
-        }
-        rest.say(&ended);
-        let _ = locked(&spool).sync();
-    }
-
-    /// Takes the readings that are due. Returns when the next one is.
-    fn mark(&self, now_ns: u64, monitor: Option<&Monitor>, marks: &mut [Option<Snapshot>; 2]) -> u64 {
-        let phases = *locked(&self.phases);
-        let due = [phases.measure_start_ns(), phases.measure_end_ns()].map(|at| self.start_ns + at);
-        for (mark, due_ns) in marks.iter_mut().zip(due) {
-            if mark.is_none() && now_ns >= due_ns {
-                *mark = monitor.map(Monitor::mark_with_others);
-            }
-        }
-        let all = due.into_iter().chain([self.start_ns]);
-        all.filter(|due_ns| *due_ns > now_ns).min().unwrap_or(u64::MAX)
-    }
-
-    fn cost(
-        &self,
-        monitor: Option<Monitor>,
-        marks: &[Option<Snapshot>; 2],
-        started_late_ns: u64,
-    ) -> AgentCost {
-        let mut cost = AgentCost { started_late_ns, ..AgentCost::default() };
-        let Some(monitor) = monitor else { return cost };
-        let end = monitor.mark();
-        if let [Some(from), Some(to)] = marks {
-            cost.generator = figures::generator(from, to, Default::default(), self.cpus);
-            cost.foreign = figures::foreign(from, to, self.cpus, &monitor.ours());
-            cost.worst_shard_wait = figures::worst_shard_wait(from, to);
-        }
-        let since = |at_ns: u64| at_ns as i64 - self.start_ns as i64;
-        cost.stalls = end.stalls.iter().map(|stall| (since(stall.from_ns), stall.length_ns)).collect();
-        cost.clock_step_ns = end.clock.largest_step_ns;
-        cost
-    }
-
-    fn say(&self, said: &Said) {
-        let Worker { spool, broken, bus, subject, .. } = self;
-        Voice { spool, broken, bus, subject }.say(said);
-    }
-
-    fn breaks(&self, why: &str) {
-        locked(&self.broken).get_or_insert_with(|| why.to_owned());
-        self.pool.stop();
-    }
-}
-
-/// What an agent says goes into its spool first, then on the bus.
-struct Voice<'a> {
-    spool: &'a Mutex<Spool>,
-    broken: &'a Mutex<Option<String>>,
-    bus: &'a Bus,
-    subject: &'a str,
-}
-
-impl Voice<'_> {
-    fn say(&self, said: &Said) {
-        let message = wire::encode(said);
-        let pieces: Vec<Piece> = match locked(self.spool).append(&message) {
-            Ok(pieces) => pieces,
-            Err(error) => {
-                locked(self.broken).get_or_insert_with(|| format!("its spool cannot be written: {error}"));
-                return;
-            }
-        };
-        for piece in &pieces {
-            self.bus.publish(self.subject.to_owned(), wire::encode(piece));
-        }
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

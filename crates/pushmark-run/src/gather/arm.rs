@@ -144,6 +144,7 @@ impl Gathered {
                 .then(|| times.read_lag_stamped.summary_of_all()),
             latency_stamped: (times.latency_stamped.count() > 0)
                 .then(|| times.latency_stamped.summary_of_all()),
+            loopback_share: (times.loopback_share.count() > 0).then(|| times.loopback_share.summary_of_all()),
             stamps_unused: counts.stamps_unused,
             spread: self.spread.summary(),
             age_of_information: age::age_of_information(&times.age_start, &times.age_end, counts),

@@ -10,9 +10,9 @@ use pushmark_model::schedule::Ramp;
 use pushmark_net::Clock;
 
 use super::Signals;
-use super::target::Up;
 use crate::agent::{PoolEvent, ShardPool};
 use crate::gather::Gathered;
+use crate::target::Up;
 use pushmark_host::monitor::{Monitor, figures};
 
 /// Time in which the crowd's connections end and the feed's are opened.
@@ -70,6 +70,7 @@ pub(super) fn measure(
         before_to: up.before_to.clone(),
         port: up.port,
         clock_ahead_us: 0,
+        machine_shards: Vec::new(),
     };
     let pool = ShardPool::start((0..shards).map(shard).collect(), cpus, Vec::new(), |_| 0)?;
     let mut gathered = Gathered::new(&arm, shards);

@@ -8,8 +8,8 @@ use super::ArmDone;
 use super::driven::{Driven, Turn};
 use super::figures::figures_of;
 use super::setup::{Broken, Place, Setup};
-use super::watch::Marks;
 use crate::gather::Gathered;
+use crate::marks::Marks;
 use crate::verdict::{self, Facts};
 
 /// Drives an arm from start to end.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pushmark_host::monitor::{Sample, figures};
 use pushmark_host::server::heap;
+use pushmark_model::monitor::ServerSeen;
 use pushmark_model::plan::ArmPlan;
 use pushmark_model::run::{Arm, Ingest, LastWords, Outcome, Window};
 use pushmark_probes::Probes;
@@ -14,10 +15,10 @@ use super::flooding::After;
 use super::machines::{self, Agents};
 use super::setup::Setup;
 use super::steering::Steering;
-use super::watch::Marks;
-use super::{ArmDone, facts};
-use crate::agent::Spent;
+use super::{ArmDone, beside, facts};
+use crate::agent::{Spent, WatchDone};
 use crate::gather::Gathered;
+use crate::marks::Marks;
 use crate::verdict::{self, AgentLost, Facts};
 
 /// What is left of an arm.
@@ -43,6 +44,8 @@ pub(super) struct Closed<'a> {
     pub(super) ready_us: Option<u64>,
     pub(super) last_words: Option<LastWords>,
     pub(super) logs: Vec<KeptFile>,
+    /// What the monitor beside the server saw, if it is on another machine.
+    pub(super) beside: Option<WatchDone>,
     pub(super) probes: Option<Probes>,
     pub(super) steering: Steering,
     pub(super) agents_lost: Vec<AgentLost>,
@@ -54,13 +57,27 @@ impl Closed<'_> {
     pub(super) fn judged(mut self) -> ArmDone {
         let mut windows = self.gathered.windows();
         figures::fill_windows(&mut windows, &self.samples, self.start_ns);
-        let arm = self.arm(&windows);
+        if self.setup.crew.machines().is_some() {
+            machines::without_ours(&mut windows);
+        }
+        let seen = self.take_seen(&mut windows);
+        let arm = self.arm(&windows, seen);
         let facts = self.facts(&arm);
         self.done(arm, &facts, windows)
     }
 
+    /// What the monitor saw: its files join the logs, its seconds the windows.
+    fn take_seen(&mut self, windows: &mut [Window]) -> Option<Box<ServerSeen>> {
+        let done = self.beside.as_mut()?;
+        self.logs.append(&mut done.logs);
+        done.part.clock = beside::clock(self.setup.monitor?, &self.plan, self.start_ns);
+        let seen = done.seen.take()?;
+        beside::fill_windows(windows, &seen.seconds);
+        Some(seen)
+    }
+
     /// The arm with all its figures.
-    fn arm(&mut self, windows: &[Window]) -> Arm {
+    fn arm(&mut self, windows: &[Window], seen: Option<Box<ServerSeen>>) -> Arm {
         let (says, ingest) = (self.says.take(), self.ingest.take());
         let (probes, flooding) = (self.probes.take(), self.steering.flooding.take());
         let Closed { plan, setup, gathered, marks, .. } = &*self;
@@ -76,6 +93,9 @@ impl Closed<'_> {
         }
         if let Some(agents) = self.agents() {
             machines::add(&mut arm, &agents);
+        }
+        if let Some(done) = &self.beside {
+            beside::add(&mut arm, gathered, done.part.clone(), seen.map(|seen| *seen));
         }
         arm.browser = probes.map(|probes| probes.figures(plan, &arm));
         let warming = self.steering.warming.as_ref();
@@ -123,6 +143,9 @@ impl Closed<'_> {
             both.and_then(|(server, foreign)| figures::server_wait(server, foreign, setup.cpus().len()));
         if let Some(agents) = self.agents() {
             machines::judge(&mut facts, &agents);
+        }
+        if let Some(done) = &self.beside {
+            beside::judge(&mut facts, done, plan);
         }
         facts.agents_lost = std::mem::take(&mut self.agents_lost);
         facts

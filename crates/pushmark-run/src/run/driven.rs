@@ -1,13 +1,16 @@
 //! An arm while it runs: what was started for it, and the turns of the loop that takes its records, watches the
 //! server, gives orders to the shards and notices when it is over or makes no sense to go on.
 
+use std::collections::BTreeSet;
+
 use pushmark_console::exit::Exit;
-use pushmark_console::progress::Progress;
+use pushmark_console::progress::{Live, Progress};
 use pushmark_host::monitor::listener::Listener;
 use pushmark_host::monitor::{Monitor, Watched};
 use pushmark_host::server::heap::Collection;
 use pushmark_host::server::http::Control;
 use pushmark_host::server::listeners::holder;
+use pushmark_model::monitor::Watch as WatchAsked;
 use pushmark_model::plan::{ArmPlan, Half, ShardPlan};
 use pushmark_model::run::LastWords;
 use pushmark_model::steer::Steer;
@@ -20,13 +23,14 @@ use super::figures::emitter;
 use super::flooding::Flooding;
 use super::setup::{Broken, Place, Setup};
 use super::steering::Steering;
-use super::target::Up;
 use super::unserved::{Unserved, is_down, nobody_came, nobody_comes};
 use super::warming::Warming;
-use super::watch::{Marks, Watch};
+use super::watch::Watch;
 use super::{alone, emitters, hopeless};
-use crate::agent::{Machines, PoolEvent, ShardPool, Spent};
+use crate::agent::{Machines, PoolEvent, ServerWatch, ShardPool, Spent};
 use crate::gather::Gathered;
+use crate::marks::{Marking, Marks};
+use crate::target::{Started, Up};
 use crate::verdict::{self, AgentLost};
 
 /// Time between the last preparation and the arm's start: threads must be in their loops.
@@ -55,6 +59,8 @@ pub(super) struct Driven<'a> {
     /// Where the target's emitters are set, if it publishes by itself.
     emitters: Option<Control>,
     monitor: Monitor,
+    /// The monitor beside the server, if it is on another machine.
+    beside: Option<ServerWatch>,
     /// Whether the target's CPU use is told from that of other programs.
     knows_server: bool,
     pool: ShardPool,
@@ -65,6 +71,8 @@ pub(super) struct Driven<'a> {
     /// The collection of the target's heap in drain.
     collection: Option<Collection>,
     agents_lost: Vec<AgentLost>,
+    /// The positions of agents of which nothing is heard.
+    away: BTreeSet<usize>,
     /// What agents on other machines spent.
     spent: Vec<Spent>,
     /// The signal that stopped it.
@@ -101,27 +109,41 @@ impl<'a> Driven<'a> {
         let unreachable = |error| Broken::unreachable(setup.signals, error);
         // Before the target, so that the browser's own startup work is over when the target starts.
         let mut probes = Probes::open(&plan, &setup.generator_cpus).map_err(Broken::refused)?;
-        let up = setup.target.bring_up(&plan, &setup.server_cpus).map_err(unreachable)?;
+        let beside = setup.monitor.map_or(Ok(None), Machines::watch).map_err(unreachable)?;
+        let mut beside = beside;
+        let started = started(setup, &mut beside, plan.subscribe.port).map_err(unreachable)?;
+        let up = Up::of(started, &plan).map_err(unreachable)?;
         let agents = setup.crew.hire().map_err(Broken::internal)?;
         let pids: Vec<i32> = agents.iter().filter_map(|agent| agent.pid()).collect();
         let server = up.process.as_ref().map(|p| p.pid());
-        let before = if server.is_none() { holder(up.subscribe_to) } else { None };
-        let beside = before.into_iter().chain(probes.as_ref().and_then(Probes::pid)).collect();
-        let watched = Watched { server, agents: pids, beside, cpus: setup.cpus() };
+        let here = server.is_none() && beside.is_none();
+        let before = if here { holder(up.subscribe_to) } else { None };
+        let others = before.into_iter().chain(probes.as_ref().and_then(Probes::pid)).collect();
+        let watched = Watched { server, agents: pids, beside: others, cpus: setup.cpus() };
         let monitor = Monitor::start(watched, Clock::now).map_err(Broken::internal)?;
-        let listener = Listener::of(up.subscribe_to);
+        let listener = if beside.is_none() { Listener::of(up.subscribe_to) } else { None };
         // If the process of a target on this host is unknown, its usage would count as that of other
         // programs.
         let knows_server = server.or(before).is_some() || listener.is_none();
 
         // Rounded to whole µs, so that stamps and schedule agree on every bound.
-        let lead_ns = setup.crew.machines().map_or(LEAD_NS, Machines::lead_ns);
+        let lead_ns = setup.machines().map_or(LEAD_NS, Machines::lead_ns);
         let start_ns = (Clock::now() + lead_ns + plan.connections * LEAD_PER_CLIENT_NS) / 1_000 * 1_000;
         let emitters = setup.target.emitters(up.port).filter(|_| emitter(&plan));
         if let Some(base) = &emitters {
-            emitters::set(base, &plan, start_ns).map_err(unreachable)?;
+            // By the clock of its machine.
+            let ahead_us = beside.as_ref().map_or(0, ServerWatch::ahead_us);
+            let theirs_ns = start_ns.saturating_add_signed(ahead_us * 1_000);
+            emitters::set(base, &plan, theirs_ns).map_err(unreachable)?;
         }
-        let shards = shard_plans(&plan, setup, &up, start_ns);
+        if let Some(beside) = &mut beside {
+            let (phases, floods) = (plan.phases, plan.flood.is_some());
+            let watch = WatchAsked { start_ns, phases, floods, at: up.subscribe_to };
+            beside.begin(watch).map_err(unreachable)?;
+        }
+        // A server that publishes by itself writes stamps by its own clock.
+        let stamps = beside.as_ref().filter(|_| emitter(&plan)).map_or(0, ServerWatch::ahead_us);
+        let shards = shard_plans(&plan, setup, &up, (start_ns, -stamps));
         let agent_of = |shard| setup.crew.agent_of(shard, setup.shards);
         let pool = ShardPool::start(shards, &setup.generator_cpus, agents, agent_of);
         let pool = pool.map_err(|error| match setup.crew.machines() {
@@ -135,12 +157,9 @@ impl<'a> Driven<'a> {
         let dropped = (listener.as_ref().and_then(Listener::drops), None);
         let watch = Watch {
             transport: plan.transport,
-            phases: plan.phases,
             place,
-            start_ns,
             cleared: emitters.is_none(),
-            listener,
-            floods: plan.flood.is_some(),
+            marking: Marking { start_ns, phases: plan.phases, floods: plan.flood.is_some(), listener },
             server_ended: None,
             server_ended_us: None,
         };
@@ -158,12 +177,14 @@ impl<'a> Driven<'a> {
             up,
             emitters,
             monitor,
+            beside,
             knows_server,
             pool,
             watch,
             steering,
             collection: None,
             agents_lost: Vec::new(),
+            away: BTreeSet::new(),
             spent: Vec::new(),
             stopped: None,
         })
@@ -184,7 +205,7 @@ impl<'a> Driven<'a> {
     /// Takes a record or the loss of an agent. Returns false when every shard has ended.
     fn take_event(&mut self, progress: &mut Progress) -> bool {
         let transport = self.plan.transport;
-        match self.pool.next(self.watch.until_next(Clock::now())) {
+        match self.pool.next(self.watch.marking.until_next(Clock::now())) {
             PoolEvent::Record(record) => {
                 self.gathered.add(&record);
                 for trouble in &record.troubles {
@@ -195,13 +216,20 @@ impl<'a> Driven<'a> {
             }
             PoolEvent::Lost(lost) => {
                 self.gathered.lose(&lost.shards);
+                self.away.insert(lost.agent.0 - 1);
                 let elapsed_ns = Clock::now().saturating_sub(self.start_ns);
                 let agent = AgentLost::new(lost.agent, lost.how, elapsed_ns, &self.plan);
                 progress.trouble(&format!("{transport}: {}", verdict::agent_lost(&agent)));
                 self.agents_lost.push(agent);
             }
             PoolEvent::Spent(spent) => self.spent.push(*spent),
-            PoolEvent::Silent(text) => progress.trouble(&format!("{transport}: {text}")),
+            PoolEvent::Silent(silence) => {
+                match silence.over {
+                    true => self.away.remove(&silence.agent),
+                    false => self.away.insert(silence.agent),
+                };
+                progress.trouble(&format!("{transport}: {}", silence.text));
+            }
             PoolEvent::Nothing => {}
             PoolEvent::End => return false,
         }
@@ -210,14 +238,22 @@ impl<'a> Driven<'a> {
 
     /// Takes the snapshots that are due, and watches the server and the browsers.
     fn look_around(&mut self, now_ns: u64, progress: &mut Progress) {
-        self.watch.mark(now_ns, &self.monitor, &mut self.marks);
+        self.watch.marking.mark(now_ns, &self.monitor, &mut self.marks);
         self.watch.clear_emitters(now_ns, self.emitters.as_ref());
         self.watch.look_after(&mut self.up);
+        if let Some(beside) = &mut self.beside {
+            for text in beside.news() {
+                progress.trouble(&format!("{}: {text}", self.plan.transport));
+            }
+            self.watch.ended_there(beside.server_ended());
+        }
         self.collect(now_ns);
         if let Some(probes) = &mut self.probes {
             probes.turn(now_ns);
         }
-        progress.update(now_ns, &self.watch.live(now_ns, &self.gathered));
+        let of = self.setup.crew.machines().map(|machines| machines.cards().count() as u32);
+        let agents = of.map(|of| (of - self.away.len() as u32, of));
+        progress.update(now_ns, &Live { agents, ..self.watch.live(now_ns, &self.gathered) });
     }
 
     /// Collects the target's heap in the middle of drain, while the crowd is connected, if that is asked for.
@@ -246,7 +282,10 @@ impl<'a> Driven<'a> {
         if let Steer::Measure { from_ns, until_ns } = order {
             self.plan.phases.measure(from_ns, until_ns);
             self.gathered.measure(from_ns, until_ns);
-            self.watch.phases = self.plan.phases;
+            self.watch.marking.phases = self.plan.phases;
+            if let Some(beside) = &self.beside {
+                beside.steer(order);
+            }
             if let Some(probes) = &mut self.probes {
                 probes.measure(&self.plan, self.start_ns);
             }
@@ -287,7 +326,7 @@ impl<'a> Driven<'a> {
 
     /// Stops everything, and says why there is no figure.
     pub(super) fn give_up(self, why: GiveUp) -> Broken {
-        let Driven { plan, setup, mut up, pool, gathered, .. } = self;
+        let Driven { plan, setup, mut up, pool, gathered, beside, .. } = self;
         let unreachable = |text: String| Broken::unreachable(setup.signals, anyhow::anyhow!(text));
         let why = match why {
             GiveUp::Overdue => {
@@ -297,7 +336,10 @@ impl<'a> Driven<'a> {
         };
         pool.stop();
         let _ = pool.join();
-        let (words, _) = up.stop();
+        let words = match beside {
+            Some(beside) => beside.finish().seen.and_then(|seen| seen.last_words),
+            None => up.stop().0,
+        };
         match why {
             GiveUp::Hopeless(why) => unreachable(why),
             _ => {
@@ -327,10 +369,10 @@ impl<'a> Driven<'a> {
         if let Some(collection) = self.collection.take() {
             collection.finish();
         }
-        let Driven { plan, setup, start_ns, mut probes, mut up, monitor, pool, mut marks, mut watch, .. } =
-            self;
+        let Driven { plan, setup, start_ns, mut probes, mut up, monitor, beside, pool, .. } = self;
+        let (mut marks, mut watch) = (self.marks, self.watch);
         pool.join().map_err(|e| Broken::internal(anyhow::anyhow!(e)))?;
-        watch.crowd_came(&monitor, &mut marks);
+        watch.marking.crowd_came(&monitor, &mut marks);
         marks.end = Some(monitor.mark_with_pss());
         if let Some(probes) = &mut probes {
             probes.finish();
@@ -338,13 +380,17 @@ impl<'a> Driven<'a> {
         // The server's statistics, read before it is stopped.
         let says = setup.target.stats(up.port);
         // Other machines may not be where this one could publish from.
-        let ingest = match setup.crew.machines() {
+        let ingest = match setup.machines() {
             Some(_) => None,
             None => alone::measure(&plan, setup.shards, &setup.generator_cpus, &up, &monitor, setup.signals)
                 .map_err(Broken::internal)?,
         };
         let ended = watch.server_ended.take();
-        let (last_words, logs) = up.stop();
+        let beside = beside.map(ServerWatch::finish);
+        let (last_words, logs) = match beside {
+            Some(ref done) => (done.seen.as_ref().and_then(|seen| seen.last_words.clone()), Vec::new()),
+            None => up.stop(),
+        };
         // A server that ended at the last moment also ended by itself.
         let ended = ended.or_else(|| last_words.as_ref().filter(|w| w.by_itself).map(|w| w.how.clone()));
         let ours = monitor.ours();
@@ -369,6 +415,7 @@ impl<'a> Driven<'a> {
             ready_us: up.ready_us,
             last_words,
             logs,
+            beside,
             probes,
             steering: self.steering,
             agents_lost: self.agents_lost,
@@ -387,7 +434,28 @@ fn told(words: &LastWords) -> String {
     format!("\nits server: {}{memory}{lines}", words.how)
 }
 
-fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec<ShardPlan> {
+/// Starts the server if there is one to start: by the monitor on its machine, or here.
+fn started(
+    setup: &Setup<'_>,
+    beside: &mut Option<ServerWatch>,
+    serves: Option<u16>,
+) -> anyhow::Result<Started> {
+    match (setup.target.order(), beside) {
+        (None, _) => setup.target.start(serves, &setup.server_cpus),
+        (Some(serve), Some(beside)) => {
+            let (port, ready_us) = beside.serve(serve, &|| setup.signals.stopped().is_some())?;
+            Ok(Started { process: None, port, ready_us: Some(ready_us) })
+        }
+        (Some(serve), None) => anyhow::bail!("no monitor starts {}", serve.name),
+    }
+}
+
+fn shard_plans(
+    plan: &ArmPlan,
+    setup: &Setup<'_>,
+    up: &Up,
+    (start_ns, clock_ahead_us): (u64, i64),
+) -> Vec<ShardPlan> {
     let halves = plan.halves();
     let shards = setup.shards * halves.len() as u32;
     let of = |(at, (half, arm)): (usize, (Option<Half>, ArmPlan))| {
@@ -401,7 +469,8 @@ fn shard_plans(plan: &ArmPlan, setup: &Setup<'_>, up: &Up, start_ns: u64) -> Vec
             publish_to: up.publish_to,
             before_to: up.before_to.clone(),
             port: up.port,
-            clock_ahead_us: 0,
+            clock_ahead_us,
+            machine_shards: Vec::new(),
         })
     };
     halves.into_iter().enumerate().flat_map(of).collect()

@@ -5,8 +5,8 @@ use pushmark_model::plan::{ArmPlan, Mode};
 use pushmark_model::run::{Arm, WarmUp, WarmUpEnd};
 use pushmark_model::transport::Transport;
 
-use super::watch::Marks;
 use crate::gather::Gathered;
+use crate::marks::Marks;
 use crate::verdict::{self, Displaced, Facts, ReceivedTotals, StoodStill};
 use pushmark_host::monitor::{Stall, figures};
 

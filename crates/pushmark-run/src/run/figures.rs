@@ -1,16 +1,17 @@
 //! The figures of an arm, before it is judged.
 
-use pushmark_host::monitor::figures::{self, CrowdPoint};
+use pushmark_host::monitor::figures;
 use pushmark_model::plan::{ArmPlan, Mode};
-use pushmark_model::run::{Arm, Generator, Outcome, VerdictState, Wire};
+use pushmark_model::run::{Arm, Generator, Outcome, VerdictState};
 use pushmark_model::stamp::{STAMP_LEN, Stamp};
 
 use super::emitters;
-use super::watch::Marks;
 use crate::gather::{self, Gathered};
+use crate::marks::Marks;
+use crate::seen;
 
 /// The figures of an arm, before it is judged.
-pub(super) fn figures_of(
+pub(crate) fn figures_of(
     plan: &ArmPlan,
     gathered: &Gathered,
     (marks, cpus): (&Marks, usize),
@@ -18,42 +19,11 @@ pub(super) fn figures_of(
     ended: Option<String>,
 ) -> Arm {
     let window = marks.measure.as_ref().zip(marks.measured.as_ref());
-    let whole = marks.start.as_ref().zip(marks.end.as_ref());
-    let mut wire: Wire = gathered.wire();
-    if let Some((start, end)) = whole {
-        wire.retransmits = Some(figures::tcp_trouble(start, end).0);
-        wire.listen_overflows = marks.ramped.as_ref().map(|ramped| figures::tcp_trouble(start, ramped).1);
-        wire.listener_drops =
-            marks.dropped.0.as_ref().zip(marks.dropped.1.as_ref()).map(|(from, to)| to.since(from));
-        wire.time_wait_per_s = Some(figures::time_wait_per_s(start, end));
-    }
-    let mut crowd = marks.crowd.clone();
-    if let Some(start) = &marks.start
-        && let Some(server) = start.sample.server
-    {
-        crowd.insert(
-            0,
-            CrowdPoint {
-                connections: 0,
-                server_rss_bytes: server.rss_bytes,
-                kernel_memory_bytes: start.sample.kernel_memory_bytes,
-            },
-        );
-    }
-    let mut server = window.and_then(|(from, to)| figures::server(from, to, &crowd));
-    if let Some(server) = &mut server {
-        server.pss_bytes_full =
-            marks.end.as_ref().and_then(|end| end.server_pss_bytes).or(server.pss_bytes_full);
-        server.ended = ended;
-    }
     let loop_lag = gathered.loop_lag();
     let generator = match window {
         Some((from, to)) => figures::generator(from, to, loop_lag, cpus),
         None => Generator { loop_lag, ..Generator::default() },
     };
-    let kernel = marks.start.as_ref().zip(marks.measure.as_ref());
-    let kernel =
-        kernel.map(|(a, b)| b.sample.kernel_memory_bytes.saturating_sub(a.sample.kernel_memory_bytes));
     let due = gathered.total().counts.publications_due;
     let never = emitter(plan).then(|| says.as_ref().and_then(|stats| emitters::never_sent(stats, plan)));
     let unpublished = match never {
@@ -63,7 +33,7 @@ pub(super) fn figures_of(
         Some(None) => due,
     };
     let emitted = never.map(|never| emitters::emitted(due, never, gathered.heard()));
-    Arm {
+    let mut arm = Arm {
         transport: plan.transport,
         target: plan.target.clone(),
         nonce: nonce(plan.nonce),
@@ -84,20 +54,26 @@ pub(super) fn figures_of(
         documents: gathered.documents(),
         agents: Vec::new(),
         published: gathered.published(emitted),
-        server,
+        server: None,
         generator,
-        softirq_us: window.map(|(from, to)| figures::softirq_us(from, to)),
-        kernel_memory_bytes: kernel,
-        wire,
+        softirq_us: None,
+        kernel_memory_bytes: None,
+        wire: gathered.wire(),
         phases: gather::phases(&plan.phases),
         server_says: says,
+        monitor: None,
         foreign: None,
         ingest: None,
         last_words: None,
         browser: None,
         warmup: None,
         flood: None,
+    };
+    seen::put(&mut arm, seen::seen(marks));
+    if let Some(server) = &mut arm.server {
+        server.ended = ended;
     }
+    arm
 }
 
 /// Whether the target publishes by itself.

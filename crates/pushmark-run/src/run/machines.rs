@@ -1,7 +1,8 @@
 //! The agents of an arm that run on other machines: their part in its figures, and what they add to its doubts.
 
+use pushmark_cluster::clock::Interval;
 use pushmark_model::plan::ArmPlan;
-use pushmark_model::run::{AgentClock, AgentPart, Arm};
+use pushmark_model::run::{AgentClock, AgentPart, Arm, Window};
 
 use crate::agent::{Machines, Spent};
 use crate::verdict::{AgentLost, Facts, StoodStill};
@@ -58,15 +59,35 @@ fn part(at: usize, agents: &Agents<'_>) -> AgentPart {
     }
 }
 
-/// How far an agent's idea of the arm's time may be from ours, over all seconds of measure.
+/// Removes what this machine spent, second by second: it made no load.
+pub(super) fn without_ours(windows: &mut [Window]) {
+    for window in windows {
+        window.generator_cpu_us = None;
+        window.generator_rss_bytes = None;
+        window.run_queue_wait_us = None;
+    }
+}
+
+/// How far an agent's idea of the arm's time may be from ours.
 fn clock(at: usize, agents: &Agents<'_>) -> Option<AgentClock> {
-    let used_ns = agents.machines.used_ns(at)?;
-    let phases = agents.plan.phases;
+    let Agents { machines, plan, start_ns, .. } = *agents;
+    clock_of(plan, start_ns, machines.used_ns(at)?, |at_ns| machines.offset(at, at_ns))
+}
+
+/// How far a machine's idea of the arm's time may be from ours, over all seconds of measure. `used_ns`: the offset of
+/// its clock by which its start was told; `offset`: what is known of it at an instant of ours.
+pub(super) fn clock_of(
+    plan: &ArmPlan,
+    start_ns: u64,
+    used_ns: f64,
+    offset: impl Fn(u64) -> Option<Interval>,
+) -> Option<AgentClock> {
+    let phases = plan.phases;
     let (from_ns, to_ns) = (phases.measure_start_ns(), phases.measure_end_ns());
     let mut bounds: Option<(f64, f64)> = None;
     let mut at_ns = from_ns;
     while at_ns <= to_ns {
-        let interval = agents.machines.offset(at, agents.start_ns + at_ns)?;
+        let interval = offset(start_ns + at_ns)?;
         let (low, high) = (interval.low_ns - used_ns, interval.high_ns - used_ns);
         bounds = Some(bounds.map_or((low, high), |(l, h)| (l.min(low), h.max(high))));
         at_ns += 1_000_000_000;

@@ -4,6 +4,7 @@ mod alone;
 mod arm;
 mod arm_state;
 mod assemble;
+mod beside;
 mod closed;
 mod driven;
 mod emitters;
@@ -15,7 +16,6 @@ mod machines;
 mod setup;
 mod signals;
 mod steering;
-mod target;
 mod unserved;
 mod warming;
 mod watch;
@@ -24,9 +24,10 @@ use pushmark_model::plan::{ArmPlan, Plan};
 use pushmark_model::run::{Arm, Reason, Window};
 
 pub use assemble::{About, Assembled, assemble};
+pub(crate) use figures::figures_of;
 pub use setup::{Broken, Setup};
 pub use signals::Signals;
-pub use target::{Target, Up};
+
 pub use unserved::{Unserved, nobody_came};
 
 use pushmark_console::exit::Exit;

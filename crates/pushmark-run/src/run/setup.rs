@@ -6,9 +6,9 @@ use pushmark_console::exit::Exit;
 use pushmark_host::server::cpus::allowed_cpus;
 use pushmark_model::run::Connections;
 
-use super::target::Target;
 use super::{Signals, Start};
-use crate::agent::Crew;
+use crate::agent::{Crew, Machines};
+use crate::target::Target;
 
 /// The setup that all arms of a run share.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Setup<'a> {
     pub shards: u32,
     /// Who drives them.
     pub crew: Crew<'a>,
+    /// The machines among which is the monitor of the target; absent: this machine watches it.
+    pub monitor: Option<&'a Machines>,
     /// CPUs of a started server; empty: not pinned.
     pub server_cpus: Vec<u32>,
     /// CPUs of the generator; empty: not pinned.
@@ -30,6 +32,11 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
+    /// The other machines that take part, if any do.
+    pub(super) fn machines(&self) -> Option<&Machines> {
+        self.crew.machines().or(self.monitor)
+    }
+
     /// The CPUs of server and generator; if neither is pinned, all CPUs that this process may use.
     pub(super) fn cpus(&self) -> Vec<u32> {
         let mut cpus = [&self.server_cpus[..], &self.generator_cpus].concat();

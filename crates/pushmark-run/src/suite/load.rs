@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use pushmark_model::scenario::{Override, ScenarioError};
 use pushmark_model::suite::{Case, Cell, Cooldown, Order, SCHEMA, Scale, Suite, SuiteFile};
 
+use crate::agent::Machines;
 use crate::fitted;
 use crate::scenario_file::{self, Asked};
 use pushmark_console::file_errors::{FileErrors, read_text};
@@ -58,6 +59,7 @@ pub fn load(
     asked: AskedSuite<'_>,
     wishes: &SuiteSettings,
     registry: &Registry,
+    machines: Option<&Machines>,
 ) -> Result<Loaded, FileErrors> {
     let (text, file, folder, stem) = match asked {
         AskedSuite::Quick => (QUICK.to_owned(), "quick.toml (built in)".to_owned(), PathBuf::new(), "quick"),
@@ -86,7 +88,7 @@ pub fn load(
     let machine = Machine::read(Path::new(RESULTS));
     let mut cases = Vec::new();
     for (cell, loaded) in read.cells.iter().zip(&scenarios) {
-        let refused = fitted::shortage(loaded, registry, &machine);
+        let refused = fitted::shortage(loaded, registry, &machine, machines);
         // Features that the target lacks were found when the scenario was read.
         cases.push(case(cell, loaded, refused.unwrap_or_else(|error| Some(format!("{error:#}")))));
     }

@@ -16,6 +16,7 @@ use super::folder::{Folder, is_interrupted};
 use super::order::{Turn, turns};
 use super::plan_text::START_S;
 use crate::agent::Machines;
+use crate::fitted::starts_here;
 use crate::pages::Pages;
 use crate::run::{Assembled, Signals, Start};
 use crate::session::{Asking, Cpus, Session, exit_of, prepare};
@@ -82,11 +83,8 @@ pub fn run(
     } else {
         say(&format!("{} runs of the suite are done; {} remain", folder.done.len(), todo.len()));
     }
-    let servers = Servers::prepare(loaded, registry, &todo, say);
-    let started = todo.iter().any(|turn| {
-        let scenario = &loaded.scenarios[turn.case];
-        scenario.server.is_some() || scenario.scenario.target.process.is_some()
-    });
+    let servers = Servers::prepare(loaded, (registry, asked.machines), &todo, say);
+    let started = todo.iter().any(|turn| starts_here(&loaded.scenarios[turn.case], asked.machines));
     if let Some(text) = (!asked.quiet).then(|| quiet::before_a_run(verdict::foreign_cpu_from())).flatten() {
         say(&text);
     }
@@ -171,13 +169,18 @@ fn todo(loaded: &Loaded, asked: &Asked<'_>, folder: &Folder) -> anyhow::Result<V
 struct Servers(BTreeMap<(String, String), Result<ServerRef, String>>);
 
 impl Servers {
-    fn prepare(loaded: &Loaded, registry: &Registry, todo: &[Turn], say: &mut dyn FnMut(&str)) -> Servers {
+    fn prepare(
+        loaded: &Loaded,
+        (registry, machines): (&Registry, Option<&Machines>),
+        todo: &[Turn],
+        say: &mut dyn FnMut(&str),
+    ) -> Servers {
         let mut known = BTreeMap::new();
         for turn in todo {
             let scenario = &loaded.scenarios[turn.case];
             let Some(server) = &scenario.server else { continue };
             known.entry(Servers::key(scenario)).or_insert_with(|| {
-                prepare(registry, server, scenario, &mut *say).map_err(|error| {
+                prepare(registry, server, scenario, machines, &mut *say).map_err(|error| {
                     say(&format!("{error:#}"));
                     format!("{error:#}")
                 })

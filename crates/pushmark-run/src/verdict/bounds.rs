@@ -2,7 +2,7 @@
 //! `invalid` worthless. Documents quote these numbers.
 
 use pushmark_model::metrics::family::{
-    CONNECT, COUNTS, CPU, FROM_SENT, LATENCY, LATENCY_STAMPED, MEMORY, RATES, REQUESTS, WIRE,
+    CONNECT, COUNTS, CPU, FROM_SENT, LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE, MEMORY, RATES, REQUESTS, WIRE,
 };
 use pushmark_model::run::VerdictState;
 
@@ -22,7 +22,7 @@ pub struct Bound {
 }
 
 /// Metrics to which the generator's own queueing adds: every time, no count.
-pub(super) const TIMES: &[&str] = &[LATENCY, FROM_SENT, REQUESTS, CONNECT];
+pub(super) const TIMES: &[&str] = &[LATENCY, LOOPBACK_SHARE, FROM_SENT, REQUESTS, CONNECT];
 
 impl Bound {
     /// Returns the worst limit that a share crosses, with its state.
@@ -38,10 +38,12 @@ impl Bound {
 }
 
 /// Metrics that depend on the load. Fates do not: a publication that was not sent is counted as unpublished.
-pub(super) const LOAD: &[&str] = &[LATENCY, LATENCY_STAMPED, FROM_SENT, REQUESTS, RATES, CPU, MEMORY, WIRE];
+pub(super) const LOAD: &[&str] =
+    &[LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE, FROM_SENT, REQUESTS, RATES, CPU, MEMORY, WIRE];
 
 /// Metrics that other programs on the same cores change: every time, and the CPU cost.
-pub(super) const DISTURBED: &[&str] = &[LATENCY, LATENCY_STAMPED, FROM_SENT, REQUESTS, CONNECT, CPU];
+pub(super) const DISTURBED: &[&str] =
+    &[LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE, FROM_SENT, REQUESTS, CONNECT, CPU];
 
 /// The busiest shard's share of its core.
 pub(super) const GENERATOR_BUSY: Bound = Bound {
@@ -57,7 +59,7 @@ pub(super) const RUN_QUEUE_WAIT: Bound = Bound {
     of: "generator run-queue wait, of the window",
     suspect: 0.05,
     invalid: 0.20,
-    concerns: &[LATENCY, FROM_SENT, REQUESTS],
+    concerns: &[LATENCY, LOOPBACK_SHARE, FROM_SENT, REQUESTS],
 };
 /// Read lag, as a share of the delivery latency at the same percentile.
 pub(super) const READ_LAG: Bound = Bound {
@@ -65,7 +67,7 @@ pub(super) const READ_LAG: Bound = Bound {
     of: "read lag, of delivery latency at the same percentile",
     suspect: 0.10,
     invalid: 0.50,
-    concerns: &[LATENCY, FROM_SENT],
+    concerns: &[LATENCY, LOOPBACK_SHARE, FROM_SENT],
 };
 /// Publisher lag, as a share of the delivery latency at the same percentile.
 pub(super) const PUBLISHER_LAG: Bound = Bound {
@@ -73,7 +75,7 @@ pub(super) const PUBLISHER_LAG: Bound = Bound {
     of: "publisher lag, of delivery latency at the same percentile",
     suspect: 0.10,
     invalid: 0.50,
-    concerns: &[LATENCY, LATENCY_STAMPED],
+    concerns: &[LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE],
 };
 /// The shortfall of the planned rate: 99 and 95 % achieved.
 pub(super) const ACHIEVED_RATE: Bound = Bound {
@@ -92,7 +94,7 @@ pub(super) const EXCUSED: Bound = Bound {
     of: "excused, of intended deliveries",
     suspect: 0.001,
     invalid: 0.05,
-    concerns: &[COUNTS, LATENCY, LATENCY_STAMPED, FROM_SENT],
+    concerns: &[COUNTS, LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE, FROM_SENT],
 };
 /// Uncertainty between two clocks, as a share of the median.
 pub(super) const CLOCK_BOUND: Bound = Bound {
@@ -109,7 +111,7 @@ pub(super) const UNSTAMPED: Bound = Bound {
     of: "messages without a stamp, of those long enough for one",
     suspect: 0.001,
     invalid: 1.0,
-    concerns: &[COUNTS, LATENCY, LATENCY_STAMPED, FROM_SENT],
+    concerns: &[COUNTS, LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE, FROM_SENT],
 };
 
 /// CPU of other programs, as a share of the CPUs that server and generator have. A thread that wakes finds

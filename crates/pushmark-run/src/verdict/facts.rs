@@ -54,6 +54,8 @@ pub struct Facts {
     pub displaced: Vec<Displaced>,
     /// Generator processes that ended early.
     pub agents_lost: Vec<AgentLost>,
+    /// Why the monitor beside the server told nothing.
+    pub monitor_lost: Option<String>,
 }
 
 /// What clients received in all phases.

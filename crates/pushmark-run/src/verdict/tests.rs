@@ -36,6 +36,7 @@ pub(super) fn arm() -> Arm {
         long_poll: None,
         documents: None,
         agents: Vec::new(),
+        monitor: None,
         bayeux: None,
         tls: None,
         published: Some(Published {

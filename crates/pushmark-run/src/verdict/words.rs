@@ -236,6 +236,14 @@ pub(super) fn agent_was_lost(lost: &AgentLost) -> [String; 3] {
     ]
 }
 
+pub(super) fn monitor_lost(why: &str) -> [String; 3] {
+    [
+        format!("the monitor beside the server was lost: {why}"),
+        "what the server and its machine used is not known; what clients received is not affected".into(),
+        "look at the monitor's output on its machine, then run it again".into(),
+    ]
+}
+
 pub(super) fn excused(s: &Seen<'_>) -> [String; 3] {
     let (unknown, intended) =
         s.arm.delivery.as_ref().map_or((0, 0), |d| (lag::unknown(s.arm, d), d.intended));

@@ -15,6 +15,7 @@ use pushmark_console::progress::Progress;
 use pushmark_console::redact;
 use pushmark_host::server::registry::Registry;
 use pushmark_run::compare::Set;
+use pushmark_run::fitted::starts_here;
 use pushmark_run::run::Signals;
 use pushmark_run::session::{Cpus, Session, prepare};
 use pushmark_run::sitting::{Side, Table};
@@ -83,24 +84,19 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Exit> {
         (None, _) => STARTS,
     };
     let table = table(args, &sides)?;
+    let machines = args.measuring.machines.claim(0)?;
+    let machines = machines.as_ref();
+    let say = |text: &str| args.measuring.say(text);
     for side in &mut sides {
         if let Some(server) = &side.loaded.server {
-            side.server = Some(prepare(&registry, server, &side.loaded, |text| args.measuring.say(text))?);
+            side.server = Some(prepare(&registry, server, &side.loaded, machines, say)?);
         }
     }
-    let started = sides
-        .iter()
-        .any(|side| side.loaded.server.is_some() || side.loaded.scenario.target.process.is_some());
+    let started = sides.iter().any(|side| starts_here(&side.loaded, machines));
     let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
     let signals = Signals::listen()?;
-    let machines = args.measuring.machines.claim(0)?;
-    let session = Session {
-        registry: &registry,
-        cpus: &cpus,
-        signals: &signals,
-        pages: super::pages::PAGES,
-        machines: machines.as_ref(),
-    };
+    let session =
+        Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES, machines };
     let mut progress = Progress::new(args.measuring.quiet);
     let (table, folder) = table;
     let done = table.fill(&sides, wanted, &session, &mut progress)?;

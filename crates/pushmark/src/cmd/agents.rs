@@ -1,4 +1,4 @@
-//! `pushmark agents`: who waits on a bus; and the keys by which agents know a coordinator.
+//! `pushmark agents`: which agents and monitors wait on a bus; and the keys by which agents know a coordinator.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -12,6 +12,7 @@ use pushmark_cluster::{Bus, Signer, to_hex};
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::print;
 use pushmark_model::cluster::Card;
+use pushmark_model::monitor::Beside;
 use pushmark_run::agent::who;
 
 use super::bus::{AccessArgs, wrong};
@@ -69,19 +70,29 @@ fn table(cards: &[Card]) -> String {
     }
     let width = |of: fn(&Card) -> usize, least: usize| cards.iter().map(of).max().unwrap_or(0).max(least);
     let (name, host) = (width(|card| card.name.len(), 5), width(|card| card.host.len(), 7));
-    let mut text = format!("{:name$}  {:host$}  version  shards  files    may reach\n", "agent", "machine");
+    let mut text = format!("{:name$}  {:host$}  version  shards   files    may reach\n", "agent", "machine");
     for card in cards {
         let labels: String = card.labels.iter().map(|(key, value)| format!("  {key}={value}")).collect();
-        let reach = match card.targets.is_empty() {
-            true => "its own machine".to_owned(),
-            false => card.targets.join(", "),
+        let (shards, files, reach) = match &card.beside {
+            None if card.targets.is_empty() => row(card, "its own machine".to_owned()),
+            None => row(card, card.targets.join(", ")),
+            Some(beside) => ("monitor".to_owned(), String::new(), starts(beside)),
         };
         let busy = card.busy.as_ref().map_or(String::new(), |by| format!("  works for {by}"));
         let _ = writeln!(
             text,
-            "{:name$}  {:host$}  {:7}  {:6}  {:7}  {reach}{labels}{busy}",
-            card.name, card.host, card.version, card.threads, card.open_files
+            "{:name$}  {:host$}  {:7}  {shards:7}  {files:7}  {reach}{labels}{busy}",
+            card.name, card.host, card.version
         );
     }
     text
+}
+
+fn row(card: &Card, reach: String) -> (String, String, String) {
+    (card.threads.to_string(), card.open_files.to_string(), reach)
+}
+
+fn starts(beside: &Beside) -> String {
+    let names: Vec<&str> = beside.offers.iter().map(|offer| offer.name.as_str()).collect();
+    if names.is_empty() { "starts no server".to_owned() } else { format!("starts {}", names.join(", ")) }
 }

@@ -1,13 +1,78 @@
 //! The flags that say how a bus is reached, and which agents on it are wanted.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use pushmark_cluster::{Access, Signer};
-use pushmark_net::Clock;
-use pushmark_run::agent::{Machines, Wanted};
-
+use pushmark_cluster::{Access, Signer, Targets, TrustedKeys, is_name};
 use pushmark_console::exit::{Ending, Exit};
+use pushmark_console::output::note;
+use pushmark_net::Clock;
+use pushmark_run::agent::{Machines, Offer, Wanted, WantedMonitor};
+use pushmark_run::run::Signals;
+
+/// How an agent or a monitor is found on a bus, and whom it obeys.
+#[derive(Args, Clone, Debug, Default)]
+pub struct WaitingArgs {
+    /// The bus
+    #[command(flatten)]
+    pub access: AccessArgs,
+    /// Its name; default: that of this machine (a monitor's ends in -monitor)
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// A label by which runs choose agents (may be given again)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    pub label: Vec<(String, String)>,
+    /// Public key of a coordinator whose orders are taken (may be given again). Default: anybody's, for this machine
+    /// only
+    #[arg(long, value_name = "KEY")]
+    pub trust: Vec<String>,
+    /// Folder for what was measured and has not arrived yet
+    #[arg(long, value_name = "DIR", default_value = "spool")]
+    pub spool: PathBuf,
+    /// Address at which other machines reach this one; default: that on the way to the NATS server
+    #[arg(long, value_name = "IP")]
+    pub address: Option<IpAddr>,
+}
+
+impl WaitingArgs {
+    /// Returns what it offers, as far as agents and monitors are alike; `None` if no bus is named. `suffix`: the end
+    /// of its default name.
+    ///
+    /// # Errors
+    /// Fails if a flag is wrong.
+    pub fn offer(&self, suffix: &str) -> anyhow::Result<Option<Offer>> {
+        let Some(access) = self.access.access() else { return Ok(None) };
+        let hostname = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let own = || hostname().trim().replace('.', "-") + suffix;
+        let name = self.name.clone().unwrap_or_else(own);
+        if !is_name(&name) {
+            return Err(wrong(&format!("--name {name}: letters, digits, - and _, at most 64")));
+        }
+        Ok(Some(Offer {
+            access,
+            name,
+            labels: self.label.iter().cloned().collect(),
+            threads: None,
+            targets: Targets::default(),
+            trusts: TrustedKeys::new(&self.trust).map_err(|error| wrong(&format!("{error:#}")))?,
+            spool: self.spool.clone(),
+            address: self.address,
+            beside: None,
+        }))
+    }
+}
+
+/// Waits for runs until a signal ends it.
+///
+/// # Errors
+/// Fails if the bus cannot be reached, or the offer is unsafe.
+pub(super) fn wait(offer: Offer) -> anyhow::Result<Exit> {
+    let signals = Signals::listen()?;
+    pushmark_run::agent::serve(offer, &|text| note(text), &|| signals.stopped().is_some())
+        .map_err(|error| Ending::error(Exit::Unreachable, format!("{error:#}")))?;
+    Ok(Exit::Pass)
+}
 
 /// How a bus is reached.
 #[derive(Args, Clone, Debug, Default)]
@@ -43,6 +108,9 @@ pub struct MachinesArgs {
     /// Use the agents with this label (may be given again: all must fit)
     #[arg(long, value_name = "KEY=VALUE", requires = "nats", value_parser = label)]
     pub label: Vec<(String, String)>,
+    /// Name of the monitor beside the server, or `none`; default: the one that waits
+    #[arg(long, value_name = "NAME", requires = "nats")]
+    pub monitor: Option<String>,
     /// File with the key that signs the orders to agents (`pushmark agents --new-key FILE`)
     #[arg(long, value_name = "FILE", env = "PUSHMARK_SIGN_KEY", requires = "nats")]
     pub sign_key: Option<PathBuf>,
@@ -63,6 +131,11 @@ impl MachinesArgs {
             count: (count > 0).then_some(count),
             names: self.agent.clone(),
             labels: self.label.clone(),
+            monitor: match self.monitor.as_deref() {
+                None => WantedMonitor::Any,
+                Some("none") => WantedMonitor::None,
+                Some(name) => WantedMonitor::Named(name.to_owned()),
+            },
         };
         let claim = format!("{:x}-{:x}", Clock::realtime(), std::process::id());
         let machines = Machines::claim(&access, &wanted, signer, &claim);

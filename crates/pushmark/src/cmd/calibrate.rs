@@ -47,7 +47,7 @@ pub fn run(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     let say = |text: &str| args.measuring.say(text);
     let loaded = calibrate::load(&registry, transports[0], (1, 1.0), args.seconds).map_err(usage)?;
     let server = loaded.server.as_ref().ok_or_else(|| anyhow::anyhow!("the null server is missing"))?;
-    let server = prepare(&registry, server, &loaded, say)?;
+    let server = prepare(&registry, server, &loaded, None, say)?;
     args.measuring.look_at_host();
     let cpus = Cpus::share_out(true, args.measuring.no_pin)?;
     let signals = Signals::listen()?;

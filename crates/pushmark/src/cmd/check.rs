@@ -23,8 +23,9 @@ use pushmark_console::redact;
 use pushmark_host::server::process::Process;
 use pushmark_host::server::registry::{Emitter, Registry, Server};
 use pushmark_host::server::{build, state};
-use pushmark_run::run::{Signals, Target};
+use pushmark_run::run::Signals;
 use pushmark_run::scenario_file::{self, Loaded};
+use pushmark_run::target::Target;
 
 /// Time in which a checked server must end by itself.
 const END_WITHIN: Duration = Duration::from_secs(3);

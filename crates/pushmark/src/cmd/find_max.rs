@@ -18,6 +18,7 @@ use pushmark_console::progress::Progress;
 use pushmark_console::progress::screen::Screen;
 use pushmark_host::server::registry::Registry;
 use pushmark_run::find_max::{self, Ask};
+use pushmark_run::fitted::starts_here;
 use pushmark_run::run::Signals;
 use pushmark_run::scenario_file::{self, Asked};
 use pushmark_run::session::{Cpus, Session, prepare};
@@ -102,23 +103,16 @@ pub fn run(args: &FindMaxArgs) -> anyhow::Result<Exit> {
         return Err(Ending::error(Exit::Usage, text));
     }
     args.output.as_deref().map_or(Ok(()), can_keep)?;
-    let say = |text: &str| args.measuring.say(text);
-    let server = match &ask.loaded.server {
-        Some(server) => Some(prepare(&registry, server, &ask.loaded, say)?),
-        None => None,
-    };
-    let started = ask.loaded.server.is_some() || ask.loaded.scenario.target.process.is_some();
-    args.measuring.look_at_host();
-    let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
-    let signals = Signals::listen()?;
     let machines = args.measuring.machines.claim(0)?;
-    let session = Session {
-        registry: &registry,
-        cpus: &cpus,
-        signals: &signals,
-        pages: super::pages::PAGES,
-        machines: machines.as_ref(),
-    };
+    let machines = machines.as_ref();
+    let say = |text: &str| args.measuring.say(text);
+    let server = ask.loaded.server.as_ref();
+    let server = server.map(|server| prepare(&registry, server, &ask.loaded, machines, say)).transpose()?;
+    args.measuring.look_at_host();
+    let cpus = Cpus::share_out(starts_here(&ask.loaded, machines), args.measuring.no_pin)?;
+    let signals = Signals::listen()?;
+    let session =
+        Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES, machines };
     let name = format!("find-max-{}", ask.loaded.scenario.name);
     let folder = args.output.clone().unwrap_or_else(|| Path::new(RESULTS).join(run_id(Utc::now(), &name)));
     let mut progress = Progress::new(args.measuring.quiet);

@@ -60,7 +60,7 @@ pub fn run(args: &ProbeThreadsArgs) -> anyhow::Result<Exit> {
         }
     };
     let first = load(args, &registry, &server, &args.heap[0], &args.stack[0])?;
-    prepare(&registry, &server, &first, say)?;
+    prepare(&registry, &server, &first, None, say)?;
     let cpus = Cpus::share_out(true, false)?;
     let signals = Signals::listen()?;
     let session = Session {

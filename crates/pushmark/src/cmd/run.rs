@@ -14,6 +14,7 @@ use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::{complain, print};
 use pushmark_console::progress::Progress;
 use pushmark_host::server::registry::Registry;
+use pushmark_run::fitted::starts_here;
 use pushmark_run::run::{Assembled, Signals, Start};
 use pushmark_run::scenario_file::Loaded;
 use pushmark_run::session::{Asking, Cpus, Session, prepare};
@@ -57,22 +58,16 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         return Err(Ending::error(Exit::Usage, text));
     }
     can_keep(args, starts)?;
-    let server = match &loaded.server {
-        Some(server) => Some(prepare(&registry, server, &loaded, |text| args.measuring.say(text))?),
-        None => None,
-    };
-    let started = loaded.server.is_some() || loaded.scenario.target.process.is_some();
-    args.measuring.look_at_host();
-    let cpus = Cpus::share_out(started, args.measuring.no_pin)?;
-    let signals = Signals::listen()?;
     let machines = args.measuring.machines.claim(loaded.scenario.agents)?;
-    let session = Session {
-        registry: &registry,
-        cpus: &cpus,
-        signals: &signals,
-        pages: super::pages::PAGES,
-        machines: machines.as_ref(),
-    };
+    let machines = machines.as_ref();
+    let say = |text: &str| args.measuring.say(text);
+    let server = loaded.server.as_ref();
+    let server = server.map(|server| prepare(&registry, server, &loaded, machines, say)).transpose()?;
+    args.measuring.look_at_host();
+    let cpus = Cpus::share_out(starts_here(&loaded, machines), args.measuring.no_pin)?;
+    let signals = Signals::listen()?;
+    let session =
+        Session { registry: &registry, cpus: &cpus, signals: &signals, pages: super::pages::PAGES, machines };
     let mut progress = Progress::new(args.measuring.quiet);
     let mut exit = Exit::Pass;
     let mut files: Vec<RunFiles> = Vec::new();

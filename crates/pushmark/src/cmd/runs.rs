@@ -1,6 +1,7 @@
 //! `pushmark runs list|show|export|rm`: works on the runs kept in a folder of results.
 
 mod export;
+mod reconcile;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,15 @@ pub enum Action {
     /// Export runs for other tools: every metric as CSV (DuckDB and spreadsheets read it), or samples as a
     /// JMeter result file
     Export(export::ExportArgs),
+    /// Make the run whose coordinator was lost, from the spools of its agents
+    Reconcile {
+        /// Folders with spools, copied from the agents' machines (`pushmark agent --spool`)
+        #[arg(required = true, value_name = "DIR")]
+        folders: Vec<PathBuf>,
+        /// Format of the result on stdout
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
     /// Remove runs with their folders
     Rm {
         /// The runs, each named by its id, or the beginning or last four characters of its id
@@ -63,6 +73,7 @@ pub fn run(args: &RunsArgs) -> anyhow::Result<Exit> {
         Action::List { format } => print(&list(kept(results)?, *format)?)?,
         Action::Show { run, format } => print(&show(kept(results)?, run, *format)?)?,
         Action::Export(asked) => export::run(results, asked)?,
+        Action::Reconcile { folders, format } => return reconcile::run(results, folders, *format),
         Action::Rm { runs } => print(&remove(kept(results)?, runs)?)?,
     }
     Ok(Exit::Pass)

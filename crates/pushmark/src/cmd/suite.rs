@@ -69,12 +69,14 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
     let registry = Registry::load(args.measuring.servers.as_deref()).map_err(usage)?;
     let wishes = wishes(args)?;
     let asked = args.suite.as_deref().map_or(AskedSuite::Quick, AskedSuite::File);
-    let mut loaded = suite::load(asked, &wishes, &registry).map_err(usage)?;
+    // A dry run asks for no machine.
+    let machines = if args.dry_run { None } else { args.measuring.machines.claim(0)? };
+    let machines = machines.as_ref();
+    let mut loaded = suite::load(asked, &wishes, &registry, machines).map_err(usage)?;
     let chosen = chosen(&args.only, &loaded)?;
     if args.dry_run {
         return plan(args, &loaded, &chosen);
     }
-    let machines = args.measuring.machines.claim(0)?;
     let asked = suite::Asked {
         output: args.output.as_deref(),
         resume: args.resume,
@@ -84,7 +86,7 @@ pub fn run(args: &SuiteArgs) -> anyhow::Result<Exit> {
         quiet: args.measuring.quiet,
         chosen: &chosen,
         pages: super::pages::PAGES,
-        machines: machines.as_ref(),
+        machines,
     };
     let done = suite::run(&mut loaded, &asked, &registry, &mut |text| args.measuring.say(text))?;
     let places = (&*done.folder, &*done.folder.join("report.html"));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::relay::Relay;
 use crate::tool::{self, Ended, Running, Tool, arms, end, have, number, until, whole};
 
 const SCENARIO: &str = "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n\
@@ -16,14 +17,14 @@ const SCENARIO: &str = "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n
     [subscriptions]\nchannels = 7\nper_connection = 2\n[publisher]\nrate = \"10/s\"\nconnections = 7\n";
 
 /// A NATS server, and agents on it.
-struct Bus {
-    tool: Tool,
+pub(crate) struct Bus {
+    pub(crate) tool: Tool,
     port: u16,
     nats: Option<Running>,
-    agents: Vec<Running>,
+    pub(crate) agents: Vec<Running>,
 }
 
-fn nats_server() -> Option<PathBuf> {
+pub(crate) fn nats_server() -> Option<PathBuf> {
     let found = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"];
     let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
     have(found.is_some(), "nats-server");
@@ -31,7 +32,7 @@ fn nats_server() -> Option<PathBuf> {
 }
 
 impl Bus {
-    fn open() -> Option<Bus> {
+    pub(crate) fn open() -> Option<Bus> {
         nats_server()?;
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
         let mut bus = Bus { tool: Tool::new(), port, nats: None, agents: Vec::new() };
@@ -51,19 +52,25 @@ impl Bus {
         self.nats = Some(nats);
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    fn agent(&mut self, name: &str, more: &[&str]) {
-        let url = self.url();
-        let arguments = [&["agent", "--nats", &url, "--name", name, "--threads", "1"], more].concat();
-        let mut agent = self.tool.start(&arguments);
+    pub(crate) fn agent(&mut self, name: &str, more: &[&str]) {
+        self.wait(&[&["agent", "--name", name, "--threads", "1"], more].concat());
+    }
+
+    pub(crate) fn monitor(&mut self, name: &str, more: &[&str]) {
+        self.wait(&[&["monitor", "--name", name], more].concat());
+    }
+
+    fn wait(&mut self, arguments: &[&str]) {
+        let mut agent = self.tool.start(&[arguments, &["--nats", &self.url()]].concat());
         agent.wait_for("waits at");
         self.agents.push(agent);
     }
 
-    fn measure(&self, tool: &Tool, scenario: &str, more: &[&str]) -> Value {
+    pub(crate) fn measure(&self, tool: &Tool, scenario: &str, more: &[&str]) -> Value {
         tool.measure(scenario, &[&["--nats", &self.url()], more].concat())
     }
 
@@ -74,7 +81,7 @@ impl Bus {
 }
 
 /// Returns a run's counts, by arm. Late deliveries count as received, because lateness depends on the machine.
-fn counted(run: &Value) -> Vec<Vec<f64>> {
+pub(crate) fn counted(run: &Value) -> Vec<Vec<f64>> {
     let keys = ["/connections/opened", "/published/due", "/published/sent", "/delivery/intended"];
     let more = ["/delivery/expected", "/delivery/missing", "/delivery/duplicate"];
     let mut arms: Vec<&Value> = arms(run).iter().collect();
@@ -99,6 +106,14 @@ fn agents_on_a_bus_count_what_threads_count() {
             assert_eq!(agents.len(), number_of);
             let clients: f64 = agents.iter().map(|agent| number(agent, "/connections")).sum();
             assert_eq!(clients, 60.0);
+            // What an agent has published itself is a part of what its clients hear.
+            let share = arm["delivery"]["loopback_share"]["count"].as_f64();
+            assert_eq!(share.is_some(), number_of > 1, "{:#}", arm["delivery"]);
+            let part = share.unwrap_or(0.0) / number(arm, "/delivery/delivered");
+            assert!(
+                number_of == 1 || (0.1..0.7).contains(&part),
+                "{part} of the deliveries, {number_of} agents"
+            );
             for agent in agents {
                 assert!(number(agent, "/generator/cpu_us") > 0.0, "{agent:#}");
                 let (low, high) = (number(agent, "/clock/low_us"), number(agent, "/clock/high_us"));
@@ -166,6 +181,92 @@ fn a_run_needs_no_bus_between_its_start_and_its_end() {
     assert_eq!(counted(&tool.run_json("out")), counted(&threads));
 }
 
+/// The agents are left alone in the middle of a run, and finish it.
+#[test]
+fn a_run_whose_coordinator_was_killed_is_made_from_what_its_agents_have_kept() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.agent("a", &["--spool", "kept-a"]);
+    bus.agent("b", &["--spool", "kept-b"]);
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
+    // The server outlives the coordinator.
+    let faults = ["serve", "--port", &port.to_string(), "--drop", "1/7", "--dup", "1/11"];
+    let _server = bus.tool.start(&faults);
+    until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let urls = format!(
+        "[target.subscribe]\nsse = \"http://127.0.0.1:{port}/sse?channel={{channels}}\"\n[target.publish]\n\
+         url = \"http://127.0.0.1:{port}/publish?channel={{channel}}\"\nheaders = {{ x-key = \"quite-secret\" }}\n"
+    );
+    let (_, load) = SCENARIO.split_once("[load]").expect("a load");
+    let scenario = format!("transports = [\"sse\"]\n{urls}[load]{load}");
+    let whole_run = bus.measure(&Tool::new(), &scenario, &[]);
+
+    let tool = Tool::new();
+    tool.write("s.toml", &scenario);
+    let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
+    running.wait_for("measure");
+    running.signal(Signal::KILL);
+    drop(running);
+    let spools = || ["kept-a", "kept-b"].map(|folder| bus.tool.names(folder));
+    // An agent writes its last word when the arm is over.
+    let reconciled = |folders: &[&str], results: &str| {
+        bus.tool.run(&[&["runs", "-o", results, "reconcile"], folders].concat()).never_panicked()
+    };
+    let read = |results: &str| {
+        let names = bus.tool.names(results);
+        bus.tool.run_json(&format!("{results}/{}", names[0]))
+    };
+    let mut tries = 0;
+    until("both spools have an end", || {
+        tries += 1;
+        let results = format!("tried-{tries}");
+        reconciled(&["kept-a", "kept-b"], &results);
+        let agents = arms(&read(&results))[0]["agents"].as_array().expect("agents").clone();
+        agents.iter().all(|agent| agent["lost"].is_null())
+    });
+    assert!(spools().iter().all(|names| names.len() == 1), "{:?}", spools());
+    let run = read(&format!("tried-{tries}"));
+    assert_eq!(counted(&run), counted(&whole_run));
+    assert!(number(&arms(&run)[0], "/delivery/loopback_share/count") > 0.0);
+    let kept = bus.tool.all_text("kept-a") + &bus.tool.all_text("kept-b");
+    assert!(!kept.contains("quite-secret") && !run.to_string().contains("quite-secret"));
+
+    // A folder that was copied twice is one; a missing one is told.
+    reconciled(&["kept-a", "kept-b", "kept-a"], "twice");
+    assert_eq!(counted(&read("twice")), counted(&whole_run));
+    let half = reconciled(&["kept-a"], "half");
+    assert!(matches!(half.code, 5 | 6), "{half:#?}");
+    assert!(half.out.contains("1 of 2 shards are in no spool that was given"), "{half:#?}");
+    reconciled(&["none"], "x").expect(2).says(&["none"]);
+    reconciled(&["tried-1"], "x").expect(2).says(&["no spool in"]);
+}
+
+/// The measured agent stays away for less time than it takes to be given up.
+#[test]
+fn an_agent_that_is_cut_off_one_way_or_both_tells_everything_later() {
+    let Some(mut bus) = Bus::open() else { return };
+    let relay = Relay::to(bus.port);
+    let url = format!("nats://127.0.0.1:{}", relay.port);
+    bus.agent("a", &[]);
+    let mut agent =
+        bus.tool.start(&["agent", "--nats", &url, "--name", "b", "--threads", "1", "--spool", "b"]);
+    agent.wait_for("waits at");
+    let threads = Tool::new().measure(SCENARIO, &["--threads", "2"]);
+    for (up, down) in [(true, false), (false, true), (true, true)] {
+        let tool = Tool::new();
+        tool.write("s.toml", SCENARIO);
+        let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
+        running.wait_for("measure");
+        relay.hold(up, down);
+        tool::pass(Duration::from_secs(4));
+        relay.hold(false, false);
+        running.end().counted();
+        let run = tool.run_json("out");
+        assert_eq!(counted(&run), counted(&threads), "up {up}, down {down}");
+        let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+        assert!(reasons.iter().all(|reason| reason["code"] != "agent_lost"), "{reasons:#?}");
+    }
+}
+
 #[test]
 fn a_frozen_agent_tells_everything_later() {
     let Some(mut bus) = Bus::open() else { return };
@@ -205,10 +306,14 @@ fn a_clock_that_is_an_hour_ahead_changes_nothing() {
     let mut agent = Running::of(command);
     agent.wait_for("waits at");
     bus.agents.push(agent);
-    let scenario = SCENARIO.replace(r#"args = ["--drop", "1/7", "--dup", "1/11"]"#, "");
+    let scenario =
+        SCENARIO.replace(r#"args = ["--drop", "1/7", "--dup", "1/11"]"#, r#"args = ["--delay", "50ms"]"#);
     let run = bus.measure(&Tool::new(), &scenario, &[]);
     let arm = &arms(&run)[0];
     whole(arm);
+    // No second clock is in it: it is as right as on one machine.
+    let p50_us = number(arm, "/delivery/loopback_share/p50_us");
+    assert!((50_000.0..60_000.0).contains(&p50_us), "{p50_us} µs");
     // The target is a loopback address, which the machine's name for itself must not forbid here.
     let p50_us = number(arm, "/delivery/latency/p50_us");
     assert!((0.0..500_000.0).contains(&p50_us), "{p50_us} µs");
@@ -246,7 +351,7 @@ fn what_an_agent_must_not_do_it_refuses() {
     // Another of its name is not let in, and one that anybody commands aims at nobody else.
     let url = bus.url();
     let start = |more: &[&str]| end(bus.tool.command(&[&["agent", "--nats", &url], more].concat()));
-    start(&["--name", "a"]).says(&["an agent named a is there already"]);
+    start(&["--name", "a"]).says(&["agent a is there already"]);
     start(&["--name", "b", "--allow", "any"]).expect(2).says(&["--trust"]);
     start(&["--name", "b.c"]).expect(2).says(&["letters, digits, - and _"]);
     start(&["--name", "b", "--trust", "00"]).expect(2).says(&["64 hexadecimal digits"]);

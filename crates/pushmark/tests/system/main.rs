@@ -7,6 +7,9 @@ mod tool;
 #[path = "../tool/page.rs"]
 mod page;
 
+#[path = "../tool/relay.rs"]
+mod relay;
+
 mod agents;
 mod bayeux;
 mod browser_probes;
@@ -21,6 +24,7 @@ mod commands;
 mod conversations;
 mod deflate;
 mod demo;
+mod deploy;
 mod endings;
 mod exports;
 mod feed;
@@ -32,6 +36,7 @@ mod instrumented;
 mod kill_matrix;
 mod logins;
 mod machines;
+mod monitors;
 mod outages;
 mod payloads;
 mod publishing;

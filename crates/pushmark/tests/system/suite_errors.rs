@@ -11,7 +11,7 @@ fn shown(text: &str) -> String {
     let path = folder.path().join("s.toml");
     std::fs::write(&path, format!("{text}[scenario.target]\nserver = \"builtin\"\n")).unwrap();
     let wishes = SuiteSettings { overrides: Vec::new(), scale: Scale::NONE };
-    let loaded = load(AskedSuite::File(&path), &wishes, &Registry::embedded());
+    let loaded = load(AskedSuite::File(&path), &wishes, &Registry::embedded(), None);
     let report = loaded.expect_err("this suite is wrong").render(false, 72);
     format!("$ pushmark suite\n{}", report.replace(&format!("{}/", folder.path().display()), ""))
 }

@@ -23,7 +23,7 @@ fn suites() -> Vec<PathBuf> {
 fn read(path: &Path, scale: Scale) -> Loaded {
     let registry = Registry::load(Some(&root().join("servers"))).unwrap_or_else(|report| panic!("{report}"));
     let wishes = SuiteSettings { overrides: Vec::new(), scale };
-    load(AskedSuite::File(path), &wishes, &registry).unwrap_or_else(|report| panic!("{report}"))
+    load(AskedSuite::File(path), &wishes, &registry, None).unwrap_or_else(|report| panic!("{report}"))
 }
 
 #[test]

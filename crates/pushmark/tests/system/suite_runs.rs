@@ -54,7 +54,7 @@ fn kept(tool: &Tool, folder: &str) -> BTreeMap<(String, u64), Vec<String>> {
 fn order(path: &Path, repeat: u32) -> Vec<(String, u64)> {
     let repeat = Override::flag("--repeat", "repeat", &repeat.to_string());
     let wishes = SuiteSettings { overrides: vec![repeat], scale: Scale::NONE };
-    let loaded = load(AskedSuite::File(path), &wishes, &Registry::embedded()).unwrap();
+    let loaded = load(AskedSuite::File(path), &wishes, &Registry::embedded(), None).unwrap();
     let suite = &loaded.suite;
     let turns = turns(suite.cases.len(), suite.repeat, loaded.order, suite.seed);
     turns.iter().map(|t| (suite.cases[t.case].id.clone(), u64::from(t.repeat))).collect()

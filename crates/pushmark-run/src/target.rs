@@ -1,13 +1,15 @@
-//! The target: a server that pushmark starts, or one that is already running.
+//! The target: a server that pushmark starts, here or by a monitor elsewhere, or one that is already running.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use pushmark_model::monitor::Serve;
 use pushmark_model::plan::{ArmPlan, CommandPlan, Over, Publish, Tls};
 use pushmark_model::run::LastWords;
+use pushmark_model::scenario::ProcessTemplate;
 use pushmark_model::secret::SecretValues;
 use pushmark_model::template::{Template, Values};
 
@@ -25,6 +27,8 @@ use pushmark_store::KeptFile;
 /// How long a server may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The host in the URLs of the registry.
+const ROW_HOST: &str = "127.0.0.1";
 
 /// How the target of a scenario is started and asked.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +62,21 @@ pub struct Target {
     /// Tables of open files that it spreads its connections over; absent for a target that pushmark does not
     /// know.
     tables: Option<u64>,
+    /// The order by which a monitor starts it; absent: this machine does.
+    elsewhere: Option<Serve>,
+    /// Where its row's URLs lead in place of this machine.
+    host: Option<IpAddr>,
+}
+
+/// A server that is up.
+#[derive(Debug, Default)]
+pub(crate) struct Started {
+    /// Its process, if this machine has started one.
+    pub(crate) process: Option<Process>,
+    /// Its port.
+    pub(crate) port: u16,
+    /// Time from the start of its process to its first successful answer.
+    pub(crate) ready_us: Option<u64>,
 }
 
 /// A target that can be measured now.
@@ -67,17 +86,36 @@ pub struct Up {
     pub process: Option<Process>,
     /// Where `{port}` leads.
     pub port: u16,
-    pub(super) subscribe_to: SocketAddr,
-    pub(super) publish_to: Option<SocketAddr>,
+    pub(crate) subscribe_to: SocketAddr,
+    pub(crate) publish_to: Option<SocketAddr>,
     /// Where the requests before the subscription are sent.
-    pub(super) before_to: Vec<SocketAddr>,
+    pub(crate) before_to: Vec<SocketAddr>,
     /// Time from the start of its process to its first successful answer.
-    pub(super) ready_us: Option<u64>,
+    pub(crate) ready_us: Option<u64>,
 }
 
 impl Up {
+    /// Resolves the addresses of a target.
+    pub(crate) fn of(started: Started, arm: &ArmPlan) -> anyhow::Result<Up> {
+        let Started { process, port, ready_us } = started;
+        let subscribe = &arm.subscribe;
+        let subscribe_to = resolve::host(&subscribe.host, subscribe.port.unwrap_or(port))?;
+        let publish_to = match &arm.publish {
+            Some(Publish { over: Over::Command(command), .. }) => {
+                is_program(command)?;
+                None
+            }
+            None => None,
+            Some(publish) => Some(resolve::host(&publish.host, publish.port.unwrap_or(port))?),
+        };
+        let before = arm.before.iter();
+        let before = before.map(|request| resolve::host(&request.host, request.port.unwrap_or(port)));
+        let before_to = before.collect::<anyhow::Result<_>>()?;
+        Ok(Up { process, port, subscribe_to, publish_to, before_to, ready_us })
+    }
+
     /// Stops the started server. Returns how it ended and its output.
-    pub(super) fn stop(&mut self) -> (Option<LastWords>, Vec<KeptFile>) {
+    pub(crate) fn stop(&mut self) -> (Option<LastWords>, Vec<KeptFile>) {
         let Some(process) = &mut self.process else { return (None, Vec::new()) };
         process.stop();
         (Some(process.last_words()), process.logs())
@@ -112,59 +150,97 @@ impl Target {
         program: &Path,
     ) -> anyhow::Result<Target> {
         let asked = &loaded.scenario.target;
+        let serve = order(&server.name, loaded);
+        let target = Target::of_row(server, registry, &serve, program)?;
+        let command = [&target.command[..], &asked.args].concat();
+        Ok(Target { command, secrets: loaded.secrets.clone(), token: token_of(&asked.args), ..target })
+    }
+
+    /// A row of the registry, started on this machine.
+    ///
+    /// # Errors
+    /// Fails if its command names a JDK that is not on this machine.
+    pub(crate) fn of_row(
+        server: &Server,
+        registry: &Registry,
+        asked: &Serve,
+        program: &Path,
+    ) -> anyhow::Result<Target> {
         let contract = server.contract.then(|| registry.contract());
         // Port and log folder are filled in at the start, when they are known.
         let filling = Filling { pushmark: program, port: None, log: None, flags: &asked.flags };
-        let mut command = registry.command(server, &server.run, &filling)?;
-        command.extend_from_slice(&asked.args);
         Ok(Target {
             name: server.name.clone(),
-            command,
+            command: registry.command(server, &server.run, &filling)?,
             folder: registry.folder_of(server),
             // Its command may name a daemon. A token in pushmark's environment is for a server that other
             // clients ask; requests here do not carry it.
             variables: vec![("PATH".into(), paths::search_path()), ("PUSHMARK_TOKEN".into(), "".into())],
-            templates: false,
-            secrets: loaded.secrets.clone(),
             ready: registry.ready_url(server).map(str::to_owned),
-            stop: Vec::new(),
             stats: contract.map(|c| c.stats.clone()),
             emitters: contract.map(|c| c.emitters.clone()),
-            tls: Tls::default(),
             log: contract.zip(asked.log).map(|(c, on)| (c.log.clone(), on)),
-            token: token_of(&asked.args),
             port: asked.port,
             strict: true,
             thread_each: server.architecture == Some(Architecture::ThreadPerRequest),
             live_heap: asked.live_heap,
             tables: Some(registry.tables(server, &asked.flags)),
+            ..Target::default()
         })
     }
 
     fn of_process(loaded: &Loaded) -> Target {
         let Loaded { scenario, folder, .. } = loaded;
         let Some(process) = &scenario.target.process else { return Target::default() };
+        let serve = order(process.monitor.as_deref().unwrap_or("target"), loaded);
         Target {
-            name: "target".to_owned(),
+            secrets: loaded.secrets.clone(),
+            tls: loaded.tls(),
+            ..Target::of_command(process, folder, &serve)
+        }
+    }
+
+    /// A command, started on this machine.
+    pub(crate) fn of_command(process: &ProcessTemplate, folder: &Path, asked: &Serve) -> Target {
+        Target {
+            name: asked.name.clone(),
             command: process.start.clone(),
             folder: Some(process.cwd.as_ref().map_or(folder.to_owned(), |cwd| folder.join(cwd)))
                 .filter(|folder| !folder.as_os_str().is_empty()),
             variables: process.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
             templates: true,
-            secrets: loaded.secrets.clone(),
             ready: process.ready.clone(),
             stop: process.stop.clone().unwrap_or_default(),
-            stats: None,
-            emitters: None,
-            tls: loaded.tls(),
-            log: None,
-            token: None,
-            port: scenario.target.port,
-            strict: false,
-            thread_each: false,
-            live_heap: scenario.target.live_heap,
-            tables: None,
+            port: asked.port,
+            live_heap: asked.live_heap,
+            ..Target::default()
         }
+    }
+
+    /// The target of a scenario whose server a monitor starts. `host`: where clients reach a row of the registry;
+    /// a target with a command of the monitor's own has its host in its URLs.
+    pub(crate) fn elsewhere(loaded: &Loaded, registry: &Registry, host: IpAddr) -> Target {
+        let asked = &loaded.scenario.target;
+        let Some(server) = &loaded.server else {
+            let name = asked.process.as_ref().and_then(|process| process.monitor.as_deref());
+            let serve = order(name.unwrap_or_default(), loaded);
+            return Target { name: serve.name.clone(), elsewhere: Some(serve), ..Target::default() };
+        };
+        let contract = server.contract.then(|| registry.contract());
+        Target {
+            name: server.name.clone(),
+            stats: contract.map(|c| c.stats.clone()),
+            emitters: contract.map(|c| c.emitters.clone()),
+            thread_each: server.architecture == Some(Architecture::ThreadPerRequest),
+            elsewhere: Some(order(&server.name, loaded)),
+            host: Some(host),
+            ..Target::default()
+        }
+    }
+
+    /// The order by which a monitor starts it; `None` if none does.
+    pub(crate) fn order(&self) -> Option<&Serve> {
+        self.elsewhere.as_ref()
     }
 
     /// Whether pushmark starts it.
@@ -184,53 +260,49 @@ impl Target {
 
     /// Starts the server if the scenario has one, waits until it is ready, and resolves its addresses.
     pub fn bring_up(&self, arm: &ArmPlan, cpus: &[u32]) -> anyhow::Result<Up> {
-        let mut port = 0;
-        let mut process = None;
-        let mut ready_us = None;
-        if self.is_started() {
-            port = match self.port {
-                Some(port) => port,
-                None => free_port().context("a port for the server")?,
-            };
-            let logs = Logs::new(&self.name).context("cannot write a log to the temporary folder")?;
-            let log = logs.folder().display().to_string();
-            let filled = |text: &String| self.fill_in(text, port, &log);
-            let start = Start {
-                name: self.name.clone(),
-                command: self.command.iter().map(filled).collect(),
-                folder: self.folder.clone(),
-                variables: self.variables_at(port, &log),
-                cpus: cpus.to_vec(),
-                stop: self.stop.iter().map(filled).collect(),
-            };
-            // A target may choose its port: this is the port that clients connect to.
-            let serves = arm.subscribe.port.unwrap_or(port);
-            let taken = is_taken(serves);
-            let began = Instant::now();
-            let mut started = Process::start(&start, logs)?;
-            match self.ready.as_ref().map(filled) {
-                Some(url) => started.wait_ready(&self.control(url), READY_WITHIN)?,
-                None => started.wait_accepting(serves, READY_WITHIN)?,
-            };
-            ready_us = Some(began.elapsed().as_micros() as u64);
-            started.owns(serves, taken, self.strict)?;
-            self.switch_log(port)?;
-            process = Some(started);
+        Up::of(self.start(arm.subscribe.port, cpus)?, arm)
+    }
+
+    /// Starts the server if there is one to start here, and waits until it is ready. `serves`: the port that
+    /// clients connect to, if it is not the server's.
+    pub(crate) fn start(&self, serves: Option<u16>, cpus: &[u32]) -> anyhow::Result<Started> {
+        if !self.is_started() {
+            return Ok(Started::default());
         }
-        let subscribe = &arm.subscribe;
-        let subscribe_to = resolve::host(&subscribe.host, subscribe.port.unwrap_or(port))?;
-        let publish_to = match &arm.publish {
-            Some(Publish { over: Over::Command(command), .. }) => {
-                is_program(command)?;
-                None
-            }
-            None => None,
-            Some(publish) => Some(resolve::host(&publish.host, publish.port.unwrap_or(port))?),
+        let port = match self.port {
+            Some(port) => port,
+            None => free_port().context("a port for the server")?,
         };
-        let before = arm.before.iter();
-        let before = before.map(|request| resolve::host(&request.host, request.port.unwrap_or(port)));
-        let before_to = before.collect::<anyhow::Result<_>>()?;
-        Ok(Up { process, port, subscribe_to, publish_to, before_to, ready_us })
+        let logs = Logs::new(&self.name).context("cannot write a log to the temporary folder")?;
+        let log = logs.folder().display().to_string();
+        let filled = |text: &String| self.fill_in(text, port, &log);
+        let start = Start {
+            name: self.name.clone(),
+            command: self.command.iter().map(filled).collect(),
+            folder: self.folder.clone(),
+            variables: self.variables_at(port, &log),
+            cpus: cpus.to_vec(),
+            stop: self.stop.iter().map(filled).collect(),
+        };
+        // A target may choose its port: this is the port that clients connect to.
+        let serves = serves.unwrap_or(port);
+        let taken = is_taken(serves);
+        let began = Instant::now();
+        let mut started = Process::start(&start, logs)?;
+        match self.ready.as_ref().map(filled) {
+            Some(url) => started.wait_ready(&self.control(url), READY_WITHIN)?,
+            None => started.wait_accepting(serves, READY_WITHIN)?,
+        };
+        let ready_us = Some(began.elapsed().as_micros() as u64);
+        started.owns(serves, taken, self.strict)?;
+        self.switch_log(port)?;
+        Ok(Started { process: Some(started), port, ready_us })
+    }
+
+    /// The same with the address at which its servers listen, for machines that are not this one.
+    pub(crate) fn listening_at(mut self, address: IpAddr) -> Target {
+        self.variables.push(("PUSHMARK_LISTEN".into(), address.to_string().into()));
+        self
     }
 
     /// Turns its log on or off, if requested.
@@ -257,29 +329,29 @@ impl Target {
     }
 
     /// The URL of the server's statistics, if it has one.
-    pub(super) fn stats_at(&self, port: u16) -> Option<Control> {
+    pub(crate) fn stats_at(&self, port: u16) -> Option<Control> {
         self.stats.as_ref().map(|url| self.control(self.fill(url, port)))
     }
 
     /// Whether its heap is collected in drain.
-    pub(super) fn live_heap(&self) -> bool {
+    pub(crate) fn live_heap(&self) -> bool {
         self.live_heap
     }
 
     /// Whether it uses a thread for each client, according to its row.
-    pub(super) fn thread_each(&self) -> bool {
+    pub(crate) fn thread_each(&self) -> bool {
         self.thread_each
     }
 
     /// The server's statistics; `None` if it does not answer with any.
-    pub(super) fn stats(&self, port: u16) -> Option<serde_json::Value> {
+    pub(crate) fn stats(&self, port: u16) -> Option<serde_json::Value> {
         let stats = self.stats_at(port)?;
         let answer = http::get(&stats, CONTROL_TIMEOUT).ok().filter(http::Answer::is_success)?;
         serde_json::from_slice(&answer.body).ok()
     }
 
     /// The URL that sets its emitters.
-    pub(super) fn emitters(&self, port: u16) -> Option<Control> {
+    pub(crate) fn emitters(&self, port: u16) -> Option<Control> {
         self.emitters.as_ref().map(|url| self.control(self.fill(url, port)))
     }
 
@@ -289,8 +361,14 @@ impl Target {
         Control { url, tls: self.tls.clone(), token }
     }
 
+    /// A URL of its row: rows name the machine that they run on.
     fn fill(&self, text: &str, port: u16) -> String {
-        self.fill_in(text, port, "")
+        let url = self.fill_in(text, port, "");
+        match self.host {
+            Some(IpAddr::V6(host)) => url.replacen(ROW_HOST, &format!("[{host}]"), 1),
+            Some(host) => url.replacen(ROW_HOST, &host.to_string(), 1),
+            None => url,
+        }
     }
 
     fn fill_in(&self, text: &str, port: u16, log: &str) -> String {
@@ -306,6 +384,20 @@ impl Target {
             _ => value.clone(),
         };
         self.variables.iter().map(|(name, value)| (name.clone(), filled(value))).collect()
+    }
+}
+
+/// The order to start the server of a scenario.
+fn order(name: &str, loaded: &Loaded) -> Serve {
+    let asked = &loaded.scenario.target;
+    let serves = loaded.plan.arms.first().and_then(|arm| arm.subscribe.port);
+    Serve {
+        name: name.to_owned(),
+        flags: asked.flags.clone(),
+        log: asked.log,
+        port: asked.port,
+        live_heap: asked.live_heap,
+        serves,
     }
 }
 

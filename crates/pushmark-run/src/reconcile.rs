@@ -1,0 +1,195 @@
+//! A run whose coordinator was lost, made from what its agents have kept: the records are theirs, so the figures are
+//! those that the run would have had, but for what only a coordinator knows (how far the clocks were apart, and what
+//! the server used).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use pushmark_cluster::{Found, read_spool, wire};
+use pushmark_model::agent::{AgentCost, Said};
+use pushmark_model::cluster::SpooledPlan;
+use pushmark_model::plan::{ArmPlan, Plan, SCHEMA};
+use pushmark_model::record::Record;
+use pushmark_model::run::{AgentPart, Environment};
+use pushmark_store::Utc;
+use serde_json::Value;
+
+use crate::gather::Gathered;
+use crate::marks::Marks;
+use crate::run::{About, ArmDone, Assembled, assemble, figures_of};
+use crate::verdict::{self, AgentLost, Facts};
+
+/// The spools of one claim, by arm.
+type Claim = BTreeMap<u32, Vec<Found>>;
+
+/// Returns a run for each command whose agents have kept something in these folders, by the name of its claim.
+///
+/// # Errors
+/// Fails if a folder cannot be read, a file in it is no spool, or it holds none.
+pub fn reconcile(folders: &[PathBuf], command: &str) -> anyhow::Result<Vec<(String, Assembled)>> {
+    let mut claims: BTreeMap<String, Claim> = BTreeMap::new();
+    for path in spools(folders)? {
+        let found = read_spool(&path).with_context(|| path.display().to_string())?;
+        let arm = claims.entry(found.head.claim.clone()).or_default().entry(found.head.arm).or_default();
+        // A copy of the same spool, possibly an older one: the longer one holds all of the other.
+        match arm.iter_mut().find(|other| other.head.agent == found.head.agent) {
+            Some(other) if other.messages.len() >= found.messages.len() => {}
+            Some(other) => *other = found,
+            None => arm.push(found),
+        }
+    }
+    if claims.is_empty() {
+        bail!(
+            "no spool in {}",
+            folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
+        );
+    }
+    claims.into_iter().map(|(name, claim)| Ok((name.clone(), run_of(&name, claim, command)?))).collect()
+}
+
+fn spools(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for folder in folders {
+        let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "spool") {
+                all.push(path);
+            }
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn run_of(name: &str, claim: Claim, command: &str) -> anyhow::Result<Assembled> {
+    let mut done = Vec::new();
+    let mut arms = Vec::new();
+    for (number, spools) in claim {
+        // A monitor's work has an arm of its own, without records.
+        let Some(kept) = spools.iter().find_map(|spool| spool.head.plan.clone()) else { continue };
+        let plan: ArmPlan =
+            serde_json::from_str(&kept.arm).with_context(|| format!("the plan of arm {number}"))?;
+        arms.push(plan.clone());
+        done.push(arm_of(plan, &kept, &spools)?);
+    }
+    if done.is_empty() {
+        bail!("{name}: no agent has kept a record");
+    }
+    let seed = arms[0].seed;
+    let (schema, analysis) = (SCHEMA.to_owned(), String::new());
+    let plan = Plan { schema, name: "reconciled".to_owned(), analysis, seed, arms };
+    let about = About {
+        started: Utc::now(),
+        command: command.to_owned(),
+        scenario: Value::Null,
+        plan: serde_json::to_value(&plan)?,
+        text: None,
+        environment: Environment::default(),
+        expressions: &[],
+        selftest: None,
+        calibration: None,
+    };
+    Ok(assemble(&plan, about, done))
+}
+
+fn arm_of(mut plan: ArmPlan, kept: &SpooledPlan, spools: &[Found]) -> anyhow::Result<ArmDone> {
+    let halves = plan.halves().len() as u32;
+    let mut told = Vec::new();
+    for spool in spools {
+        told.push(Told::of(spool)?);
+    }
+    // An order that moved the phases reached all of them, or the arm says so.
+    if let Some(phases) = told.iter().find_map(|told| told.cost.as_ref()?.phases) {
+        plan.phases = phases;
+    }
+    let mut gathered = Gathered::new(&plan, kept.shards / halves);
+    let mut records: Vec<&Record> =
+        told.iter().flat_map(|told| &told.records).map(|record| &**record).collect();
+    records.sort_by_key(|record| record.second);
+    for record in records {
+        gathered.add(record);
+    }
+    let heard: BTreeSet<u32> =
+        told.iter().filter(|told| told.ended).flat_map(|told| told.own.iter().copied()).collect();
+    let lost: Vec<u32> = (0..kept.shards).filter(|shard| !heard.contains(shard)).collect();
+    gathered.lose(&lost);
+    gathered.close()?;
+    let mut arm = figures_of(&plan, &gathered, (&Marks::default(), 0), None, None);
+    arm.agents = told.iter().map(|told| told.part(&plan, kept.shards)).collect();
+    let mut facts = Facts { clocks_unknown: told.len() > 1, ..Facts::default() };
+    facts.heard = Some(verdict::ReceivedTotals::of(gathered.total()));
+    let of = told.len() + usize::from(!lost.is_empty() && told.iter().all(|told| told.ended));
+    let quiet =
+        told.iter().enumerate().filter(|(_, told)| !told.ended).map(|(at, told)| (at + 1, &told.name));
+    for (number, name) in quiet {
+        let how = format!("{name}: its spool has no end");
+        facts.agents_lost.push(AgentLost::new((number, of), how, plan.phases.end_ns(), &plan));
+    }
+    if of > told.len() {
+        let how = format!("{} of {} shards are in no spool that was given", lost.len(), kept.shards);
+        facts.agents_lost.push(AgentLost::new((of, of), how, 0, &plan));
+    }
+    arm.outcome = verdict::outcome(&arm, &facts);
+    let reasons = verdict::judge(&arm, &facts);
+    arm.verdict = verdict::worst(&reasons);
+    let windows = gathered.windows();
+    let intervals = gathered.intervals(std::time::Duration::ZERO);
+    let troubles = gathered.total().troubles.clone();
+    Ok(ArmDone { arm, windows, intervals, reasons, logs: Vec::new(), troubles })
+}
+
+/// What one agent has kept of an arm.
+struct Told {
+    name: String,
+    host: String,
+    version: String,
+    own: Vec<u32>,
+    records: Vec<Box<Record>>,
+    cost: Option<AgentCost>,
+    /// It has told all.
+    ended: bool,
+}
+
+impl Told {
+    fn of(spool: &Found) -> anyhow::Result<Told> {
+        let name = spool.head.agent.clone();
+        let Some(kept) = &spool.head.plan else { bail!("{name} is a monitor, and has records of an arm") };
+        let SpooledPlan { host, version, own, .. } = kept.clone();
+        let mut told = Told { name, host, version, own, records: Vec::new(), cost: None, ended: false };
+        for message in &spool.messages {
+            match wire::decode::<Said>(message) {
+                Some(Said::Record(record)) => told.records.push(record),
+                Some(Said::Cost(text)) => told.cost = serde_json::from_str(&text).ok(),
+                Some(Said::Ended(outcome)) => told.ended = outcome.is_ok(),
+                None => bail!("{}: a message that cannot be read", told.name),
+            }
+        }
+        Ok(told)
+    }
+
+    fn part(&self, plan: &ArmPlan, shards: u32) -> AgentPart {
+        let connections = |shard: &u32| plan.connections_of(*shard, shards, None).len() as u64;
+        let cost = self.cost.clone().unwrap_or_default();
+        AgentPart {
+            name: self.name.clone(),
+            host: self.host.clone(),
+            version: self.version.clone(),
+            cpus: 0,
+            shards: self.own.len() as u32,
+            connections: self.own.iter().map(connections).sum(),
+            generator: cost.generator,
+            foreign: cost.foreign,
+            clock: None,
+            started_late_us: Some(cost.started_late_ns / 1_000),
+            lost: (!self.ended).then(|| "its spool has no end".to_owned()),
+        }
+    }
+}
+
+/// Returns the folder of the run of a claim.
+pub fn place(results: &Path, claim: &str) -> PathBuf {
+    results.join(format!("reconciled-{claim}"))
+}
