@@ -1,6 +1,6 @@
 //! Clock probes over ways that are slow, uneven and unlike in both directions: the truth stays in the interval.
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -96,4 +96,34 @@ fn one_machine_has_one_clock() {
         assert!(found.low_ns <= 0.0 && found.high_ns >= 0.0, "{found:?}");
     }
     assert!(prober.offset(2, Clock::now()).is_none());
+}
+
+/// A way that passes no datagrams.
+#[test]
+fn where_datagrams_are_blocked_a_connection_carries_the_probes() {
+    let responder = Responder::start(Ipv4Addr::LOCALHOST.into()).expect("a responder");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let way = listener.local_addr().expect("bound");
+    let to = responder.address();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (client, server) =
+                (client.expect("a client"), TcpStream::connect(to).expect("the responder"));
+            for (mut from, mut to) in
+                [(client.try_clone().expect("a copy"), server.try_clone().expect("a copy")), (server, client)]
+            {
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            }
+        }
+    });
+    let prober = Prober::start(vec![way, to]).expect("a prober");
+    while (0..2).any(|of| prober.count(of) < PROBES) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!([0, 1].map(|of| prober.is_connected(of)), [true, false]);
+    let now = Clock::now();
+    for of in 0..2 {
+        let found = prober.offset(of, now - 500_000_000).expect("no clock was set");
+        assert!(found.low_ns <= 0.0 && found.high_ns >= 0.0, "{found:?}");
+    }
 }

@@ -1,8 +1,9 @@
 //! The datagrams. One thread of a coordinator probes all agents ten times a second; one thread of an agent
-//! answers all who ask, with as many bytes as it was asked with.
+//! answers all who ask, with as many bytes as it was asked with. Where datagrams do not get through, the same bytes
+//! go over a TCP connection: its delays are longer, so the bounds are wider, and as certain.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -18,6 +19,12 @@ const EVERY_NS: u64 = 100_000_000;
 const WINDOW_NS: u64 = 30_000_000_000;
 /// Time after which a thread looks whether it must end.
 const LOOK: Duration = Duration::from_millis(50);
+/// Time without any answer to datagrams after which a connection is tried.
+const DATAGRAMS_FOR_NS: u64 = 1_000_000_000;
+/// Time to connect, and for one answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// Tries to get one port for both.
+const PORTS: usize = 20;
 
 const MAGIC: [u8; 8] = *b"pm-clock";
 /// Magic, agent, number, and three instants, of which the answer fills two.
@@ -81,6 +88,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
@@ -90,7 +98,7 @@ impl Drop for Worker {
 #[derive(Debug)]
 pub struct Responder {
     address: SocketAddr,
-    _worker: Worker,
+    _workers: [Worker; 2],
 }
 
 impl Responder {
@@ -99,16 +107,57 @@ impl Responder {
     /// # Errors
     /// Fails if this machine does not have the address.
     pub fn start(address: IpAddr) -> io::Result<Responder> {
-        let socket = UdpSocket::bind((address, 0))?;
+        let (listener, socket) = both(address)?;
         let address = socket.local_addr()?;
         socket.set_read_timeout(Some(LOOK))?;
-        let worker = Worker::start("clock", move |over| respond(&socket, over))?;
-        Ok(Responder { address, _worker: worker })
+        listener.set_nonblocking(true)?;
+        let datagrams = Worker::start("clock", move |over| respond(&socket, over))?;
+        let connections = Worker::start("clock-tcp", move |over| accept(&listener, over))?;
+        Ok(Responder { address, _workers: [datagrams, connections] })
     }
 
     /// Returns where it answers.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+}
+
+/// A port for connections and for datagrams.
+fn both(address: IpAddr) -> io::Result<(TcpListener, UdpSocket)> {
+    let mut last = None;
+    for _ in 0..PORTS {
+        let listener = TcpListener::bind((address, 0))?;
+        match UdpSocket::bind(listener.local_addr()?) {
+            Ok(socket) => return Ok((listener, socket)),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.expect("it was tried"))
+}
+
+/// Each connection is answered by a thread, which ends with it.
+fn accept(listener: &TcpListener, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        match listener.accept() {
+            Ok((peer, _)) => {
+                let named = std::thread::Builder::new().name("clock-peer".into());
+                // Without a thread the peer has no answer.
+                let _ = named.spawn(move || answer(peer));
+            }
+            Err(_) => std::thread::park_timeout(LOOK),
+        }
+    }
+}
+
+fn answer(mut peer: TcpStream) {
+    let quick = peer.set_nonblocking(false).is_ok() && peer.set_nodelay(true).is_ok();
+    let mut bytes = [0; LENGTH];
+    while quick && peer.read_exact(&mut bytes).is_ok() {
+        let heard = Clock::now();
+        let Some(asked) = Datagram::read(&bytes) else { return };
+        if peer.write_all(&Datagram { heard, answered: Clock::now(), ..asked }.write()).is_err() {
+            return;
+        }
     }
 }
 
@@ -128,6 +177,8 @@ fn respond(socket: &UdpSocket, over: &AtomicBool) {
 #[derive(Debug)]
 pub struct Prober {
     exchanges: Arc<Mutex<Vec<Vec<Exchange>>>>,
+    /// Machines that datagrams did not reach.
+    connected: Arc<Mutex<Vec<bool>>>,
     _worker: Worker,
 }
 
@@ -143,9 +194,16 @@ impl Prober {
         };
         let socket = UdpSocket::bind((any, 0))?;
         let exchanges = Arc::new(Mutex::new(vec![Vec::new(); of.len()]));
-        let shared = Arc::clone(&exchanges);
-        let worker = Worker::start("clocks", move |over| probe(&socket, &of, over, &shared))?;
-        Ok(Prober { exchanges, _worker: worker })
+        let connected = Arc::new(Mutex::new(vec![false; of.len()]));
+        let probing = Probing { socket, of, to: Arc::clone(&exchanges), connected: Arc::clone(&connected) };
+        let worker = Worker::start("clocks", move |over| probing.run(over))?;
+        Ok(Prober { exchanges, connected, _worker: worker })
+    }
+
+    /// Returns whether a machine is probed over a connection, because no datagram came back.
+    pub fn is_connected(&self, of: usize) -> bool {
+        let all = self.connected.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        all.get(of).copied().unwrap_or(false)
     }
 
     /// Returns the offset of a machine's clock from ours at an instant of ours; `None`: its datagrams do not
@@ -170,35 +228,105 @@ impl Prober {
     }
 }
 
-fn probe(socket: &UdpSocket, of: &[SocketAddr], over: &AtomicBool, to: &Mutex<Vec<Vec<Exchange>>>) {
-    let mut bytes = [0; 2 * LENGTH];
-    let mut due = Clock::now();
-    let mut number = 0;
-    while !over.load(Ordering::Relaxed) {
-        if Clock::now() >= due {
-            number += 1;
-            due += EVERY_NS;
-            for (agent, address) in of.iter().enumerate() {
-                let ask = Datagram { agent: agent as u32, number, sent: Clock::now(), heard: 0, answered: 0 };
-                // A probe that cannot be sent is one that got lost.
-                let _ = socket.send_to(&ask.write(), address);
+/// What the thread of a prober works with.
+struct Probing {
+    socket: UdpSocket,
+    of: Vec<SocketAddr>,
+    to: Arc<Mutex<Vec<Vec<Exchange>>>>,
+    connected: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Probing {
+    fn run(&self, over: &AtomicBool) {
+        let Probing { socket, of, .. } = self;
+        let mut bytes = [0; 2 * LENGTH];
+        let began = Clock::now();
+        let mut due = began;
+        let mut number = 0;
+        let mut connections: Vec<Worker> = Vec::new();
+        let mut looked = false;
+        while !over.load(Ordering::Relaxed) {
+            if Clock::now() >= due {
+                number += 1;
+                due += EVERY_NS;
+                for (agent, address) in of.iter().enumerate() {
+                    let ask =
+                        Datagram { agent: agent as u32, number, sent: Clock::now(), heard: 0, answered: 0 };
+                    // A probe that cannot be sent is one that got lost.
+                    let _ = socket.send_to(&ask.write(), address);
+                }
+            }
+            if !looked && Clock::now() > began + DATAGRAMS_FOR_NS {
+                looked = true;
+                connections.extend(self.connect_to_the_silent());
+            }
+            let wait = due.saturating_sub(Clock::now()).clamp(1_000, EVERY_NS);
+            if socket.set_read_timeout(Some(Duration::from_nanos(wait))).is_err() {
+                return;
+            }
+            let Ok((read, from)) = socket.recv_from(&mut bytes) else { continue };
+            let received = Clock::now();
+            let Some(answer) = Datagram::read(&bytes[..read]) else { continue };
+            // Late answers bound the offset as well as any; they only bound it less.
+            if of.get(answer.agent as usize) == Some(&from) {
+                keep(&self.to, answer, received);
             }
         }
-        let wait = due.saturating_sub(Clock::now()).clamp(1_000, EVERY_NS);
-        if socket.set_read_timeout(Some(Duration::from_nanos(wait))).is_err() {
-            return;
+    }
+
+    /// A thread for each machine from which no datagram came back.
+    fn connect_to_the_silent(&self) -> Vec<Worker> {
+        let silent = |agent: &usize| {
+            self.to.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[*agent].is_empty()
+        };
+        let one = |agent: usize| {
+            let (address, to, connected) =
+                (self.of[agent], Arc::clone(&self.to), Arc::clone(&self.connected));
+            let work = move |over: &AtomicBool| probe_over_tcp(agent, address, over, &to, &connected);
+            Worker::start("clocks-tcp", work).ok()
+        };
+        (0..self.of.len()).filter(silent).filter_map(one).collect()
+    }
+}
+
+fn keep(to: &Mutex<Vec<Vec<Exchange>>>, answer: Datagram, received: u64) {
+    let Datagram { agent, sent, heard, answered, .. } = answer;
+    let mut to = to.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let all = &mut to[agent as usize];
+    let at = all.partition_point(|e| e.sent <= sent);
+    all.insert(at, Exchange { sent, heard, answered, received });
+}
+
+/// Probes one machine until `over`, connecting again when a connection breaks.
+fn probe_over_tcp(
+    agent: usize,
+    address: SocketAddr,
+    over: &AtomicBool,
+    to: &Mutex<Vec<Vec<Exchange>>>,
+    connected: &Mutex<Vec<bool>>,
+) {
+    while !over.load(Ordering::Relaxed) {
+        if let Ok(mut peer) = TcpStream::connect_timeout(&address, ANSWER_WITHIN) {
+            let ready = peer.set_nodelay(true).is_ok() && peer.set_read_timeout(Some(ANSWER_WITHIN)).is_ok();
+            let mut bytes = [0; LENGTH];
+            let mut number = 0;
+            while ready && !over.load(Ordering::Relaxed) {
+                number += 1;
+                let ask = Datagram { agent: agent as u32, number, sent: Clock::now(), heard: 0, answered: 0 };
+                if peer.write_all(&ask.write()).and_then(|()| peer.read_exact(&mut bytes)).is_err() {
+                    break;
+                }
+                let received = Clock::now();
+                // An answer to something else ends the connection.
+                let Some(answer) = Datagram::read(&bytes).filter(|answer| answer.number == number) else {
+                    break;
+                };
+                keep(to, Datagram { agent: agent as u32, ..answer }, received);
+                connected.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[agent] = true;
+                std::thread::park_timeout(Duration::from_nanos(EVERY_NS));
+            }
         }
-        let Ok((read, from)) = socket.recv_from(&mut bytes) else { continue };
-        let received = Clock::now();
-        let Some(answer) = Datagram::read(&bytes[..read]) else { continue };
-        // Late answers bound the offset as well as any; they only bound it less.
-        if of.get(answer.agent as usize) == Some(&from) {
-            let Datagram { sent, heard, answered, .. } = answer;
-            let mut to = to.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let all = &mut to[answer.agent as usize];
-            let at = all.partition_point(|e| e.sent <= sent);
-            all.insert(at, Exchange { sent, heard, answered, received });
-        }
+        std::thread::park_timeout(LOOK);
     }
 }
 

@@ -127,7 +127,9 @@ impl Machines {
             };
             if Instant::now() > until {
                 let (called, probe) = (called(&lacking.card), lacking.card.probe);
-                bail!("{called} answers no clock probe at {probe} (UDP); its --address may name another way");
+                bail!(
+                    "{called} answers no clock probe at {probe} (UDP, then TCP); its --address may name another way"
+                );
             }
             std::thread::sleep(Duration::from_millis(20));
         }

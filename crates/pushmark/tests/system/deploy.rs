@@ -35,6 +35,10 @@ fn commands(text: &str) -> Vec<Vec<String>> {
             }
             continue;
         }
+        // A drawing of machines is no command.
+        if line.contains('─') {
+            continue;
+        }
         let starts = ["exec pushmark ", "ExecStart=/usr/local/bin/pushmark ", "pushmark "];
         let begins = |start: &str| line.starts_with(start) || start != "pushmark " && line.contains(start);
         if let Some(start) = starts.into_iter().find(|start| begins(start)) {

@@ -52,6 +52,21 @@ impl Bus {
         self.nats = Some(nats);
     }
 
+    /// Kills the NATS server, and starts another in its place after a while.
+    pub(crate) fn restart(&mut self, away: Duration) {
+        self.nats.as_ref().expect("it runs").signal(Signal::KILL);
+        self.nats = None;
+        tool::pass(away);
+        self.start_nats();
+    }
+
+    pub(crate) fn freeze_nats(&self, away: Duration) {
+        let nats = self.nats.as_ref().expect("it runs");
+        nats.signal(Signal::STOP);
+        tool::pass(away);
+        nats.signal(Signal::CONT);
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }

@@ -2,7 +2,9 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use pushmark_model::draw::{Draw, Purpose};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -185,6 +187,63 @@ fn a_server_that_dies_there_is_said_to_have_died() {
         arm["server"]
     );
     assert!(arm["last_words"]["by_itself"].as_bool() == Some(true), "{:#}", arm["last_words"]);
+}
+
+/// One of the processes of a run is killed or frozen at an instant that is drawn: the account stays whole, and who was
+/// lost is told. Two seeds here; as many as it says with `PUSHMARK_TEST_HITS`.
+#[test]
+fn whatever_is_hit_whenever_the_account_is_whole() {
+    let seeds = std::env::var("PUSHMARK_TEST_HITS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let first = pushmark_net::Clock::realtime();
+    for seed in (0..seeds).map(|n| first + n) {
+        let Some(mut bus) = Bus::open() else { return };
+        let mut draw = Draw::new(seed, Purpose::Check, 7);
+        bus.agent("a", &["--spool", "a"]);
+        bus.agent("b", &["--spool", "b"]);
+        bus.monitor("m", &["--serve", "builtin", "--spool", "m"]);
+        let tool = Tool::new();
+        tool.write("s.toml", &of_server(""));
+        let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
+        running.wait_for("ramp");
+        tool::pass(Duration::from_millis(draw.below(4_500)));
+        let (victim, killed) = (draw.below(4) as usize, draw.below(2) == 0);
+        let freeze = Duration::from_millis(100 + draw.below(2_400));
+        let what = format!("seed {seed}: victim {victim}, killed {killed}, else frozen for {freeze:?}");
+        match (victim, killed) {
+            (3, true) => bus.restart(freeze),
+            (3, false) => bus.freeze_nats(freeze),
+            (agent, true) => bus.agents[agent].signal(Signal::KILL),
+            (agent, false) => {
+                bus.agents[agent].signal(Signal::STOP);
+                tool::pass(freeze);
+                bus.agents[agent].signal(Signal::CONT);
+            }
+        }
+        let ended = running.end();
+        // A server ends with the monitor that started it: before the crowd has come, there is nothing to measure.
+        if victim == 2 && killed && ended.code == 3 {
+            assert!(ended.err.contains("nothing is heard of monitor m"), "{what}: {ended:#?}");
+            continue;
+        }
+        assert!(matches!(ended.code, 0 | 5 | 6 | 99), "{what}: {ended:#?}");
+        let run = tool.run_json("out");
+        let arm = &arms(&run)[0];
+        let fates = ["delivered", "late", "missing", "superseded", "excused", "unserved", "unpublished"];
+        let sum: f64 = fates.iter().map(|fate| number(&arm["delivery"], &format!("/{fate}"))).sum();
+        assert_eq!(sum, number(&arm["delivery"], "/intended"), "{what}: {:#}", arm["delivery"]);
+        assert_eq!(number(&arm["delivery"], "/duplicate"), 0.0, "{what}");
+        let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+        let told = |code: &str| reasons.iter().any(|reason| reason["code"] == code);
+        // One that has told all before it was hit is not lost.
+        let done = arm["agents"].as_array().expect("agents").iter().all(|agent| agent["lost"].is_null());
+        assert_eq!(told("agent_lost"), !done, "{what}: {reasons:#?}");
+        assert!(done || victim < 2 && killed, "{what}: {:#}", arm["agents"]);
+        assert_eq!(told("monitor_lost"), !arm["monitor"]["lost"].is_null(), "{what}: {reasons:#?}");
+        assert!(!told("monitor_lost") || victim == 2 && killed, "{what}: {reasons:#?}");
+        if victim == 3 {
+            whole(arm);
+        }
+    }
 }
 
 #[test]
