@@ -21,7 +21,7 @@ pub struct MonitorArgs {
     /// A server of `pushmark servers list` that it starts for runs (may be given again)
     #[arg(long, value_name = "SERVER")]
     pub serve: Vec<String>,
-    /// File with commands that it starts for runs: a table [NAME] each, with the keys of [target.process]
+    /// File with commands that it starts for runs: a table each, by its name, with the keys of `target.process`
     #[arg(long, value_name = "FILE")]
     pub commands: Option<PathBuf>,
     /// Folder that holds servers.toml
