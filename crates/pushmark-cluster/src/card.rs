@@ -6,6 +6,11 @@ pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= 64 && text.bytes().all(plain)
 }
 
+/// Returns the name of this machine.
+pub fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
 /// Returns what tells this machine and its network from every other: two programs of which it is the same reach
 /// each other through loopback addresses. Containers of one machine with networks of their own differ in it.
 pub fn machine() -> String {

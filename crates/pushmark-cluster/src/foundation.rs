@@ -22,7 +22,7 @@ pub struct Given {
 /// these names. Returns the files, and the public key of the coordinator.
 ///
 /// # Errors
-/// Fails if the system has no random numbers, or a host's name is none.
+/// Fails if the system has no random numbers, or a host's name is not valid in a certificate.
 pub fn found(hosts: &[String], agents: &[String]) -> anyhow::Result<(Vec<Given>, String)> {
     let (signer, seed) = Signer::draw()?;
     let public = |name: &str, text: String| Given { name: name.into(), text, secret: false };

@@ -36,7 +36,7 @@ pub mod wire;
 
 pub use access::Access;
 pub use bus::{Bus, Heard, Silence};
-pub use card::{is_name, machine};
+pub use card::{hostname, is_name, machine};
 pub use foundation::{Given, found};
 pub use listening::{Due, Listening};
 pub use pieces::Pieces;

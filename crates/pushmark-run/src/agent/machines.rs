@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::{Interval, Prober};
-use pushmark_cluster::{Access, Bus, Signer, machine, wire};
+use pushmark_cluster::{Access, Bus, Signer, hostname, machine, wire};
 use pushmark_model::cluster::{Answer, Ask, Card, Challenge, VERSION};
 use pushmark_model::monitor::Offered;
 use pushmark_net::Clock;
@@ -190,7 +190,7 @@ impl Machines {
         *locked(&self.monitor_used_ns)
     }
 
-    /// Returns the monitor for one arm; `None` if there is none.
+    /// Starts the monitor's work on one arm; returns `None` without a monitor.
     ///
     /// # Errors
     /// Fails if its clock was set, or the bus fails.
@@ -351,6 +351,5 @@ fn keep(
 
 /// Who this is, for people.
 fn by() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{} ({})", host.trim(), std::process::id())
+    format!("{} ({})", hostname(), std::process::id())
 }

@@ -91,7 +91,7 @@ impl Offers {
     /// Starts one of them, and waits until it is ready.
     ///
     /// # Errors
-    /// Fails if it is none of them, has no such flag, or does not get ready.
+    /// Fails if the server is not offered, lacks a flag, or does not become ready in time.
     pub(super) fn start(&self, serve: &Serve, cpus: &[u32]) -> anyhow::Result<Started> {
         let name = &serve.name;
         if let Some(process) = self.commands.get(name) {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::Responder;
-use pushmark_cluster::{Access, Bus, Heard, Targets, TrustedKeys, challenge, machine, wire};
+use pushmark_cluster::{Access, Bus, Heard, Targets, TrustedKeys, challenge, hostname, machine, wire};
 use pushmark_host::addresses;
 use pushmark_host::server::cpus::allowed_cpus;
 use pushmark_model::agent::{Begin, RemoteOrder};
@@ -412,10 +412,6 @@ impl Served {
             }
         }
     }
-}
-
-fn hostname() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 /// Fails if shards would do what this agent does not do for others.

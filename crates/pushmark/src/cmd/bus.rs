@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use pushmark_cluster::{Access, Signer, Targets, TrustedKeys, is_name};
+use pushmark_cluster::{Access, Signer, Targets, TrustedKeys, hostname, is_name};
 use pushmark_console::exit::{Ending, Exit};
 use pushmark_console::output::note;
 use pushmark_net::Clock;
@@ -43,8 +43,7 @@ impl WaitingArgs {
     /// Fails if a flag is wrong.
     pub fn offer(&self, suffix: &str) -> anyhow::Result<Option<Offer>> {
         let Some(access) = self.access.access() else { return Ok(None) };
-        let hostname = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let own = || hostname().trim().replace('.', "-") + suffix;
+        let own = || hostname().replace('.', "-") + suffix;
         let name = self.name.clone().unwrap_or_else(own);
         if !is_name(&name) {
             return Err(wrong(&format!("--name {name}: letters, digits, - and _, at most 64")));

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use hosts::Hosts;
 use serde_json::Value;
-use tool::{Ended, Running, Tool, arms, end, have, number, root, until, whole};
+use tool::{Ended, Running, Tool, arms, end, nats_server, number, root, until, whole};
 
 /// The host of the run and of NATS, that of the server, and those that make the load.
 const HERE: usize = 1;
@@ -23,13 +23,6 @@ struct Machines {
     tool: Tool,
     hosts: Hosts,
     running: Vec<Running>,
-}
-
-fn nats_server() -> Option<PathBuf> {
-    let found = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"];
-    let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
-    have(found.is_some(), "nats-server");
-    found
 }
 
 impl Machines {

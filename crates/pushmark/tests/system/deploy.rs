@@ -6,8 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::machines::nats_server;
-use crate::tool::{self, Running, Tool, arms, end, have, root, until, whole};
+use crate::tool::{self, Running, Tool, arms, end, have, nats_server, root, until, whole};
 
 /// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -1,7 +1,6 @@
 //! Runs over agents on a bus: a real NATS server, agents as processes of their own.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::relay::Relay;
-use crate::tool::{self, Ended, Running, Tool, arms, end, have, number, until, whole};
+use crate::tool::{self, Ended, Running, Tool, arms, end, have, nats_server, number, until, whole};
 
 const SCENARIO: &str = "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n\
     args = [\"--drop\", \"1/7\", \"--dup\", \"1/11\"]\n[load]\nconnections = 60\nramp = { rate = 400 }\n\
@@ -22,13 +21,6 @@ pub(crate) struct Bus {
     port: u16,
     nats: Option<Running>,
     pub(crate) agents: Vec<Running>,
-}
-
-pub(crate) fn nats_server() -> Option<PathBuf> {
-    let found = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"];
-    let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
-    have(found.is_some(), "nats-server");
-    found
 }
 
 impl Bus {

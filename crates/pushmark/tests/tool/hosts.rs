@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::have;
+use crate::tool::have;
 
 /// Hosts 10.99.0.1, 10.99.0.2, … Dropping them removes them.
 #[derive(Debug)]

@@ -64,6 +64,14 @@ pub fn have(there: bool, what: &str) -> bool {
     there
 }
 
+/// The NATS server of this machine, where Debian and others put it.
+pub fn nats_server() -> Option<PathBuf> {
+    let found = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"];
+    let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
+    have(found.is_some(), "nats-server");
+    found
+}
+
 /// A temporary folder in which pushmark runs.
 #[derive(Debug)]
 pub struct Tool {
