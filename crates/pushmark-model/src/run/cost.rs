@@ -122,6 +122,10 @@ pub struct AgentClock {
     pub low_us: f64,
     /// At most, µs.
     pub high_us: f64,
+    /// Its monotonic clock minus the coordinator's, as it was taken to be when it was told the arm's start, µs. By as
+    /// much as this was wrong, its time is off.
+    #[serde(default)]
+    pub offset_us: f64,
 }
 
 /// CPU use of programs outside the run, during measure.

@@ -667,7 +667,7 @@ pub fn over_machines() -> Sample {
             host: format!("host-of-{name}"),
             connections: 500,
             shards: 2,
-            clock: Some(AgentClock { low_us: -31.5, high_us: 47.25 }),
+            clock: Some(AgentClock { low_us: -31.5, high_us: 47.25, offset_us: -8_400.0 }),
             lost: lost.map(str::to_owned),
             ..AgentPart::default()
         };

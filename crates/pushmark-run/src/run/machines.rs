@@ -93,7 +93,7 @@ pub(super) fn clock_of(
         at_ns += 1_000_000_000;
     }
     let (low_ns, high_ns) = bounds?;
-    Some(AgentClock { low_us: low_ns / 1e3, high_us: high_ns / 1e3 })
+    Some(AgentClock { low_us: low_ns / 1e3, high_us: high_ns / 1e3, offset_us: used_ns / 1e3 })
 }
 
 /// Adds what the verdict must know of the agents.

@@ -8,8 +8,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::relay::Relay;
-use crate::tool::{self, Ended, Running, Tool, arms, end, have, nats_server, number, until, whole};
+use crate::tool::{self, Ended, Running, Tool, arms, end, have, is_true, nats_server, number, until, whole};
 
+/// What the clock of an agent or a monitor in a time namespace of these tests is ahead, µs.
+pub(crate) const HOUR_US: f64 = 3.6e9;
 const SCENARIO: &str = "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n\
     args = [\"--drop\", \"1/7\", \"--dup\", \"1/11\"]\n[load]\nconnections = 60\nramp = { rate = 400 }\n\
     settle = \"300ms\"\nwarmup = \"500ms\"\nduration = \"2s\"\ndrain = \"1s\"\n\
@@ -123,11 +125,8 @@ fn agents_on_a_bus_count_what_threads_count() {
             );
             for agent in agents {
                 assert!(number(agent, "/generator/cpu_us") > 0.0, "{agent:#}");
-                let (low, high) = (number(agent, "/clock/low_us"), number(agent, "/clock/high_us"));
-                assert!(
-                    low <= high && low > -20_000.0 && high < 20_000.0,
-                    "one machine has one clock: {agent:#}"
-                );
+                // One machine has one clock.
+                is_true(&agent["clock"], 0.0);
             }
         }
         until("no spool is left", || {
@@ -184,7 +183,7 @@ fn a_run_needs_no_bus_between_its_start_and_its_end() {
     bus.nats = None;
     tool::pass(Duration::from_millis(1_500));
     bus.start_nats();
-    running.end().counted();
+    running.end().measured();
     assert_eq!(counted(&tool.run_json("out")), counted(&threads));
 }
 
@@ -266,7 +265,7 @@ fn an_agent_that_is_cut_off_one_way_or_both_tells_everything_later() {
         relay.hold(up, down);
         tool::pass(Duration::from_secs(4));
         relay.hold(false, false);
-        running.end().counted();
+        running.end().measured();
         let run = tool.run_json("out");
         assert_eq!(counted(&run), counted(&threads), "up {up}, down {down}");
         let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
@@ -286,8 +285,7 @@ fn a_frozen_agent_tells_everything_later() {
     bus.agents[0].signal(Signal::STOP);
     tool::pass(Duration::from_secs(2));
     bus.agents[0].signal(Signal::CONT);
-    let ended = running.end();
-    assert!(matches!(ended.code, 0 | 6), "{ended:#?}");
+    running.end().measured();
     let run = tool.run_json("out");
     let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
     assert!(reasons.iter().all(|reason| reason["code"] != "agent_lost"), "{reasons:#?}");
@@ -324,9 +322,8 @@ fn a_clock_that_is_an_hour_ahead_changes_nothing() {
     // The target is a loopback address, which the machine's name for itself must not forbid here.
     let p50_us = number(arm, "/delivery/latency/p50_us");
     assert!((0.0..500_000.0).contains(&p50_us), "{p50_us} µs");
-    let clock = &arm["agents"][1]["clock"];
-    let (low, high) = (number(clock, "/low_us"), number(clock, "/high_us"));
-    assert!(low <= high && low > -20_000.0 && high < 20_000.0, "{clock:#}");
+    is_true(&arm["agents"][0]["clock"], 0.0);
+    is_true(&arm["agents"][1]["clock"], HOUR_US);
 }
 
 #[test]
@@ -373,7 +370,7 @@ fn an_agent_works_for_one_run_at_a_time() {
     let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
     running.wait_for("ramp");
     bus.refused(&[]).expect(3).says(&["agent a refuses: it works for"]);
-    running.end().counted();
+    running.end().measured();
 }
 
 #[test]

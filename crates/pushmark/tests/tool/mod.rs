@@ -149,8 +149,7 @@ impl Tool {
         let mut arguments = vec!["run", "scenario.toml", "-o", "out", "-q"];
         arguments.extend_from_slice(more);
         for again in (0..4).rev() {
-            let ended = self.run(&arguments);
-            assert!(matches!(ended.code, 0 | 6 | 99), "{ended:#?}");
+            self.run(&arguments).measured();
             let run = self.run_json("out");
             let target_is_new =
                 !scenario.contains("[target.subscribe]") || scenario.contains("[target.process]");
@@ -200,6 +199,13 @@ impl Ended {
     #[track_caller]
     pub fn counted(self) -> Ended {
         assert!(matches!(self.code, 0 | 6), "{}\nstdout:\n{}\nstderr:\n{}", self.code, self.out, self.err);
+        self
+    }
+
+    /// Checks that the run was completed. Its thresholds may fail: its target loses what it was told to lose.
+    #[track_caller]
+    pub fn measured(self) -> Ended {
+        assert!(matches!(self.code, 0 | 6 | 99), "{self:#?}");
         self
     }
 
@@ -360,6 +366,16 @@ pub fn is_gone(pid: i32) -> bool {
 pub fn number(value: &Value, pointer: &str) -> f64 {
     let found = value.pointer(pointer).and_then(Value::as_f64);
     found.unwrap_or_else(|| panic!("no number at {pointer} in {value:#}"))
+}
+
+/// A part's clock in `run.json` must hold the truth: `ahead_us` is what its machine's clock really is ahead of ours, so
+/// all that its time is off is what was taken for the offset beside that.
+#[track_caller]
+pub fn is_true(clock: &Value, ahead_us: f64) {
+    let (low, high) = (number(clock, "/low_us"), number(clock, "/high_us"));
+    let truth = ahead_us - number(clock, "/offset_us");
+    // Starts are told in whole µs.
+    assert!(low <= truth + 1.0 && high >= truth - 1.0 && high - low < 20_000.0, "{truth}: {clock:#}");
 }
 
 /// Returns whether the run's own verdict is not valid.
