@@ -40,7 +40,8 @@ pub(crate) fn run(given: &[String]) -> anyhow::Result<()> {
     }
     let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     let written = parse(&text)?;
-    let deviations = compare(&written, &counted);
+    let mut deviations = compare(&written, &counted);
+    deviations.extend(dear(&counted));
     for (name, count) in &counted {
         println!("{name:<24} {count:>7}  written down {:>7}", written.get(name).unwrap_or(&0));
     }
@@ -48,6 +49,18 @@ pub(crate) fn run(given: &[String]) -> anyhow::Result<()> {
         bail!("{}\n--bless writes down what was counted", deviations.join("\n"));
     }
     Ok(())
+}
+
+/// A conversation that divides messages and knows heartbeats may cost this much of one that does not, in percent.
+const ANSWERS_PERCENT: u64 = 110;
+
+fn dear(counted: &BTreeMap<String, u64>) -> Option<String> {
+    let (plain, answers) = (counted.get("client_websocket_whole")?, counted.get("client_websocket_answers")?);
+    (answers * 100 > plain * ANSWERS_PERCENT).then(|| {
+        format!(
+            "client_websocket_answers: {answers} is more than {ANSWERS_PERCENT} % of {plain} without them"
+        )
+    })
 }
 
 fn impossible() -> Option<&'static str> {

@@ -10,16 +10,19 @@ use pushmark_model::stamp::{Scanner, Stamp, write_payload};
 use pushmark_proto::client::{Client, Config, CursorSource, Request, Transport};
 use pushmark_proto::http1::{RequestHead, write};
 use pushmark_proto::sse;
+use pushmark_proto::websocket::handshake::accept;
 use pushmark_proto::websocket::{Decoder, Opcode, Role, encode};
 
 /// A machine's name, and the function that runs it a given number of times.
 type Machine = (&'static str, fn(u64));
 
-const MACHINES: [Machine; 11] = [
+const MACHINES: [Machine; 13] = [
     ("client_bayeux", client_bayeux),
     ("client_sse", |n| lasting(n, Transport::Sse, "text/event-stream", &sse_chunk())),
     ("client_stream", |n| lasting(n, Transport::Stream, "text/plain", &chunk(&payload()))),
     ("client_websocket", client_websocket),
+    ("client_websocket_whole", |n| talking(n, &Config::new(Transport::WebSocket))),
+    ("client_websocket_answers", client_websocket_answers),
     ("client_long_poll", |n| polling(n, Transport::LongPoll, &answer("200 OK"))),
     ("client_poll_unchanged", |n| {
         polling(n, Transport::Poll, "HTTP/1.1 304 Not Modified\r\nETag: \"7\"\r\n\r\n")
@@ -107,6 +110,36 @@ fn client_websocket(count: u64) {
     let mut frame = Vec::new();
     encode::frame(&mut frame, Opcode::Text, &payload(), None);
     frames(&mut decoder, &frame, count);
+}
+
+/// A conversation that divides each message into lines and knows a heartbeat. Beside `client_websocket_whole` it says
+/// what that costs.
+fn client_websocket_answers(count: u64) {
+    let mut config = Config::new(Transport::WebSocket);
+    config.separator = Some(b'\n');
+    config.answers = vec![(b"{}".to_vec(), Some(b"{}".to_vec()))];
+    talking(count, &config);
+}
+
+/// A client that has opened a WebSocket, and hears messages.
+fn talking(count: u64, config: &Config) {
+    let mut client = Client::new(config, 1);
+    let (mut scratch, mut out) = (vec![0; 4096], Vec::new());
+    client.write_request(config, &Request::get("/", "a"), &mut out);
+    let request = String::from_utf8(out.clone()).expect("a head is ASCII");
+    let (_, key) = request.split_once("Sec-WebSocket-Key: ").expect("a key");
+    let accept = accept(key.lines().next().unwrap_or_default().as_bytes());
+    let accept = std::str::from_utf8(&accept).expect("base64");
+    let head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    );
+    pull(&mut client, config, head.as_bytes(), &mut scratch, &mut out);
+    let mut frame = Vec::new();
+    encode::frame(&mut frame, Opcode::Text, &payload(), None);
+    for _ in 0..count {
+        pull(&mut client, config, &frame, &mut scratch, &mut out);
+    }
 }
 
 fn server_websocket(count: u64) {

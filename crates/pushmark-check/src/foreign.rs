@@ -13,11 +13,12 @@ use pushmark_proto::websocket::Opcode;
 
 use super::before::prepare;
 use super::endpoint::Endpoint;
+use super::journal::Journal;
 use super::outcome::{Miss, Outcome, Step, brief, holds, shown};
 use super::patience::PATIENCE;
 use super::publisher::{Publisher, arm_of, connect, foreign};
 use super::sse::Events;
-use super::talk::{Talk, data, values};
+use super::talk::{Of, Talk, data};
 use super::target::Foreign;
 use super::trial::{Trial, stamped, stamps};
 use super::websocket::{Message, Socket};
@@ -61,8 +62,8 @@ pub(super) struct Listener {
     port: u16,
     channel: String,
     cursor: String,
-    /// What the requests before the subscription took.
-    captures: Captures,
+    /// What the requests and the steps took.
+    pub(super) captures: Captures,
     conversation: Conversation,
     /// Everything received so far.
     heard: Vec<Vec<u8>>,
@@ -106,6 +107,28 @@ impl Listener {
         }
     }
 
+    /// How it is reached, and what it took.
+    pub(super) fn of(&self) -> Of<'_> {
+        Of { arm: &self.arm, port: self.port, channel: &self.channel, captures: &self.captures }
+    }
+
+    /// Sends a message of a step. Only a WebSocket has any.
+    pub(super) fn say(&mut self, what: &pushmark_model::message::Message) -> Outcome {
+        let of = Of { arm: &self.arm, port: self.port, channel: &self.channel, captures: &self.captures };
+        match &mut self.conversation {
+            Conversation::WebSocket(talk) => talk.say(of, true, what),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        match &self.conversation {
+            Conversation::Poll { wire, .. } | Conversation::Stream(wire) => &wire.journal,
+            Conversation::Sse(events) => &events.wire.journal,
+            Conversation::WebSocket(talk) => &talk.socket.wire.journal,
+        }
+    }
+
     /// Subscribes from the position of an earlier listener.
     fn resume(
         t: &mut Trial<'_>,
@@ -116,10 +139,11 @@ impl Listener {
         last_event_id: &str,
     ) -> Step<Listener> {
         let subscribe = &arm.subscribe;
-        let captures = prepare(t, &arm, port, channel)?;
+        let of = Of { arm: &arm, port, channel, captures: &Captures::default() };
+        let captures = prepare(t, of)?;
         let mut wire = connect(t, Endpoint::to_subscribe(&arm, port))?;
-        let (target, mut headers, body) = request(&arm, (port, &captures), channel, cursor);
-        let mut heard = Vec::new();
+        let of = Of { captures: &captures, ..of };
+        let (target, mut headers, body) = request(of, cursor);
         let conversation = match arm.transport.name() {
             "websocket" => {
                 if !subscribe.subprotocol.is_empty() {
@@ -127,16 +151,9 @@ impl Listener {
                 }
                 let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
                 let (socket, _) = Socket::open(wire, &target, &lines)?;
-                let mut talk = Talk::new(socket, captures.clone());
+                let mut talk = Talk { socket };
                 for template in &subscribe.after_open {
-                    talk.say(&arm, port, channel, (true, template))?;
-                }
-                talk.follow(&arm, port, channel)?;
-                if let Some(ready) = &subscribe.ready {
-                    let mut said = String::new();
-                    while !said.contains(ready.as_str()) {
-                        said = String::from_utf8_lossy(&talk.hear(&arm, port, channel)?).into_owned();
-                    }
+                    talk.say(of, true, template)?;
                 }
                 Conversation::WebSocket(talk)
             }
@@ -163,13 +180,20 @@ impl Listener {
             }
             _ => Conversation::Poll { wire, asked: false },
         };
-        // A last step that waits shows that the subscription stands.
-        if arm.subscribe.steps.last().is_none_or(|step| step.wait.is_none()) {
-            std::thread::sleep(SETTLE);
-        }
         let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
         let resumes = !cursor.is_empty();
         let mut listener = Listener { arm, port, channel, cursor, captures, conversation, heard: Vec::new() };
+        listener.follow(t)?;
+        if let (Conversation::WebSocket(_), Some(ready)) =
+            (&listener.conversation, listener.arm.subscribe.ready.clone())
+        {
+            while !String::from_utf8_lossy(&listener.next()?).contains(&ready) {}
+        }
+        // A last step that waits shows that the subscription stands.
+        if listener.arm.subscribe.steps.last().is_none_or(|step| step.wait.is_none()) {
+            std::thread::sleep(SETTLE);
+        }
+        let mut heard = Vec::new();
         let name = listener.arm.transport.name();
         // A client that asks from a cursor needs one before the first publication.
         let asks = name == "long-poll" || name == "poll" && listener.arm.subscribe.cursor != Cursor::None;
@@ -196,8 +220,7 @@ impl Listener {
 
     /// Sends a poll, unless one is pending.
     fn ask(&mut self) -> Outcome {
-        let of = (self.port, &self.captures);
-        let (target, headers, body) = request(&self.arm, of, &self.channel, &self.cursor);
+        let (target, headers, body) = request(self.of(), &self.cursor);
         let Conversation::Poll { wire, asked } = &mut self.conversation else { return Ok(()) };
         if !std::mem::replace(asked, true) {
             let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
@@ -220,13 +243,10 @@ impl Listener {
     /// Returns the next piece, whatever it is.
     pub(super) fn next(&mut self) -> Step<Vec<u8>> {
         let piece = self.next_piece()?;
-        let journal = match &self.conversation {
-            Conversation::Poll { wire, .. } | Conversation::Stream(wire) => &wire.journal,
-            Conversation::Sse(events) => &events.wire.journal,
-            // Its messages are told as they are read.
-            Conversation::WebSocket(_) => return Ok(piece),
-        };
-        journal.came(|| format!("{} bytes {}", piece.len(), shown(&piece)));
+        // Those of a WebSocket are told as they are read.
+        if !matches!(self.conversation, Conversation::WebSocket(_)) {
+            self.journal().came(|| format!("{} bytes {}", piece.len(), shown(&piece)));
+        }
         Ok(piece)
     }
 
@@ -238,7 +258,10 @@ impl Listener {
             }
             Conversation::Stream(wire) => wire.chunk(),
             Conversation::Sse(events) => Ok(events.event()?.data),
-            Conversation::WebSocket(talk) => talk.hear(&self.arm, self.port, &self.channel),
+            Conversation::WebSocket(talk) => {
+                let captures = &self.captures;
+                talk.hear(Of { arm: &self.arm, port: self.port, channel: &self.channel, captures })
+            }
         }
     }
 
@@ -290,15 +313,9 @@ impl Listener {
 }
 
 /// Returns the target, the header lines and the body of a request.
-fn request(
-    arm: &ArmPlan,
-    (port, captures): (u16, &Captures),
-    channel: &str,
-    cursor: &str,
-) -> (String, Vec<String>, Vec<u8>) {
-    let channels = [channel];
-    let captures = Some(captures);
-    let values = Values { cursor, hold_ms: HOLD_MS, captures, ..values(arm, port, &channels) };
+fn request(of: Of<'_>, cursor: &str) -> (String, Vec<String>, Vec<u8>) {
+    let (arm, channels) = (of.arm, [of.channel]);
+    let values = Values { cursor, hold_ms: HOLD_MS, ..of.values(&channels) };
     let headers = arm.subscribe.headers.iter();
     let headers = headers.map(|(name, value)| format!("{name}: {}", value.render_text(&values)));
     let mut body = Vec::new();

@@ -26,6 +26,7 @@ mod requests;
 mod run;
 mod session;
 mod sse;
+mod steps;
 mod streams;
 mod subject;
 mod subscriber;

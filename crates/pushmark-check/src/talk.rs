@@ -1,23 +1,39 @@
-//! The WebSocket of a target that its scenario describes: steps, and heartbeats that are answered.
+//! The WebSocket of a target that its scenario describes, with heartbeats that are answered.
 
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use pushmark_model::message::Message;
-use pushmark_model::plan::{ArmPlan, Since};
+use pushmark_model::plan::ArmPlan;
 use pushmark_model::template::{Captures, Drawn, Values};
 use pushmark_net::Clock;
 use pushmark_proto::websocket::Opcode;
 
-use super::outcome::{Outcome, Step, brief, failed, holds, shown};
+use super::outcome::{Outcome, Step, failed, shown};
 use super::websocket::{Message as Came, Socket};
-
-/// How long the client listens at a time, before it looks whether its time is over.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// The source of `{uuid}` and `{seq}`.
 static DRAWN: LazyLock<Drawn> = LazyLock::new(|| Drawn::new(Clock::realtime()));
 
+/// A client of a target: how it is reached, its channel, and what its requests and steps took.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'o> {
+    pub(super) arm: &'o ArmPlan,
+    pub(super) port: u16,
+    pub(super) channel: &'o str,
+    pub(super) captures: &'o Captures,
+}
+
+impl<'o> Of<'o> {
+    /// The values of templates for this client.
+    pub(super) fn values<'v>(&self, channels: &'v [&'v str]) -> Values<'v>
+    where
+        'o: 'v,
+    {
+        Values { captures: Some(self.captures), ..values(self.arm, self.port, channels) }
+    }
+}
+
+/// The values of templates for no client.
 pub(super) fn values<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str]) -> Values<'v> {
     Values {
         channels,
@@ -29,83 +45,38 @@ pub(super) fn values<'v>(arm: &'v ArmPlan, port: u16, channels: &'v [&'v str]) -
     }
 }
 
-/// A WebSocket of a target, with what its steps took.
+/// A WebSocket of a target.
 pub(super) struct Talk {
     pub(super) socket: Socket,
-    captures: Captures,
 }
 
 impl Talk {
-    pub(super) fn new(socket: Socket, captures: Captures) -> Talk {
-        Talk { socket, captures }
-    }
-
-    pub(super) fn say(
-        &mut self,
-        arm: &ArmPlan,
-        port: u16,
-        channel: &str,
-        (text, what): (bool, &Message),
-    ) -> Outcome {
+    /// Sends a message; a text may be sent as a binary message (`text` is false).
+    pub(super) fn say(&mut self, of: Of<'_>, text: bool, what: &Message) -> Outcome {
         let mut said = Vec::new();
-        let channels = [channel];
-        let values = Values { captures: Some(&self.captures), ..values(arm, port, &channels) };
-        what.render(&values, &mut said);
+        what.render(&of.values(&[of.channel]), &mut said);
         self.socket.send(if text && what.is_text() { Opcode::Text } else { Opcode::Binary }, &said)
     }
 
     /// Returns the next message; answers the heartbeats in it.
-    pub(super) fn hear(&mut self, arm: &ArmPlan, port: u16, channel: &str) -> Step<Vec<u8>> {
+    pub(super) fn hear(&mut self, of: Of<'_>) -> Step<Vec<u8>> {
         let message = self.socket.message()?;
         let text = matches!(message, Came::Text(_));
         let heard = data(message)?;
         let kind = if text { "text" } else { "binary" };
         self.socket.wire.journal.came(|| format!("{kind} {} bytes {}", heard.len(), shown(&heard)));
-        let mut parts: Vec<&[u8]> = match arm.subscribe.separator {
+        let mut parts: Vec<&[u8]> = match of.arm.subscribe.separator {
             Some(separator) => heard.split(|byte| *byte == separator).collect(),
             None => vec![&heard],
         };
-        if arm.subscribe.separator == Some(b'\n') {
+        if of.arm.subscribe.separator == Some(b'\n') {
             parts.iter_mut().for_each(|part| *part = part.strip_suffix(b"\r").unwrap_or(part));
         }
         let asks = |on: &Message| parts.contains(&&on.rendered(&Values::default())[..]);
-        for answer in arm.subscribe.answer.iter().filter(|answer| asks(&answer.on)) {
-            self.say(arm, port, channel, (text, &answer.send))?;
+        for answer in of.arm.subscribe.answer.iter().filter(|answer| asks(&answer.on)) {
+            self.say(of, text, &answer.send)?;
         }
         Ok(heard)
-    }
-
-    /// Follows the steps of the subscription.
-    pub(super) fn follow(&mut self, arm: &ArmPlan, port: u16, channel: &str) -> Outcome {
-        for (n, step) in arm.subscribe.steps.iter().enumerate() {
-            if let Some(send) = &step.send {
-                self.say(arm, port, channel, (true, send))?;
-            }
-            let Some(wait) = &step.wait else { continue };
-            let (started, mut since) = (Instant::now(), Since::default());
-            loop {
-                let left = Duration::from_nanos(wait.within_ns).saturating_sub(started.elapsed());
-                holds(!left.is_zero(), || {
-                    let came = shown(since.bytes());
-                    format!("step {}: {} did not come in time; received {came}", n + 1, wait.in_words())
-                })?;
-                if self.socket.wire.is_quiet(left.min(LOOK)).is_ok() {
-                    continue;
-                }
-                let message = self.hear(arm, port, channel)?;
-                let channels = [channel];
-                let values = Values { captures: Some(&self.captures), ..values(arm, port, &channels) };
-                if let Some(captures) = since.matched(wait, &message, &values) {
-                    let took = captures.iter().map(|(name, value)| brief(&format!(", {name} = {value:?}")));
-                    let took: String = took.collect();
-                    let step = format!("· step {}: that is {}{took}", n + 1, wait.in_words());
-                    self.socket.wire.journal.remark(step);
-                    self.captures.extend(captures);
-                    break;
-                }
-            }
-        }
-        Ok(())
     }
 }
 

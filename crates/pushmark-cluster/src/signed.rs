@@ -5,12 +5,13 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use pushmark_model::cluster::{Challenge, Letter, Signed};
+use pushmark_model::cluster::{Challenge, Letter, Signed, Terms};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::sealed::{SealKey, seal};
 use crate::wire::{decode, encode};
 
 /// Draws a challenge.
@@ -33,6 +34,17 @@ pub(crate) fn random_hex() -> anyhow::Result<String> {
 
 fn fill(bytes: &mut [u8]) -> anyhow::Result<()> {
     SystemRandom::new().fill(bytes).map_err(|_| anyhow::anyhow!("no random numbers from the system"))
+}
+
+/// The work that a machine is claimed for, as it drew it.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed<'w> {
+    /// Its name.
+    pub claim: &'w str,
+    /// Its challenge.
+    pub challenge: &'w Challenge,
+    /// The key that its orders are sealed to.
+    pub seal: &'w SealKey,
 }
 
 /// An order whose signature is right.
@@ -89,21 +101,24 @@ impl Signer {
         to_hex(self.pair.public_key().as_ref())
     }
 
-    /// Signs an order to one agent, for one piece of work.
+    /// Seals an order to one agent, for one piece of work, and signs it.
+    ///
+    /// # Errors
+    /// Fails if it is too long to be sealed.
     pub fn sign<T: Serialize>(
         &self,
         agent: &str,
         claim: &str,
-        challenge: Challenge,
+        Terms { challenge, seal_to }: Terms,
         number: u64,
         order: &T,
-    ) -> Signed {
-        let order = encode(order);
+    ) -> anyhow::Result<Signed> {
+        let order = seal(&seal_to, &encode(order))?;
         let letter = encode(&Letter { agent: agent.into(), claim: claim.into(), challenge, number, order });
         let mut key = [0; 32];
         key.copy_from_slice(self.pair.public_key().as_ref());
         let signature = self.pair.sign(&letter).as_ref().to_vec();
-        Signed { letter, key, signature }
+        Ok(Signed { letter, key, signature })
     }
 }
 
@@ -159,7 +174,7 @@ impl TrustedKeys {
         &self,
         signed: &Signed,
         agent: &str,
-        (claim, challenge): (&str, &Challenge),
+        work: Claimed<'_>,
         after: u64,
     ) -> anyhow::Result<Checked<T>> {
         if !self.is_empty() && !self.keys.contains(&signed.key) {
@@ -173,13 +188,14 @@ impl TrustedKeys {
         if letter.agent != agent {
             bail!("it is to {}", letter.agent);
         }
-        if letter.claim != claim || letter.challenge != *challenge {
+        if letter.claim != work.claim || letter.challenge != *work.challenge {
             bail!("it belongs to other work");
         }
         if letter.number <= after {
             bail!("it was given before");
         }
-        let Some(order) = decode(&letter.order) else { bail!("it is no order") };
+        let Some(order) = work.seal.open(&letter.order) else { bail!("it is sealed to another") };
+        let Some(order) = decode(&order) else { bail!("it is no order") };
         Ok(Checked { claim: letter.claim, number: letter.number, order })
     }
 }
@@ -188,8 +204,7 @@ impl TrustedKeys {
 mod tests {
     use super::*;
 
-    fn refused(keys: &TrustedKeys, signed: &Signed, agent: &str, claim: &str, after: u64) -> String {
-        let work = (claim, &[7; 16]);
+    fn refused(keys: &TrustedKeys, signed: &Signed, agent: &str, work: Claimed<'_>, after: u64) -> String {
         keys.check::<String>(signed, agent, work, after).map(|_| ()).unwrap_err().to_string()
     }
 
@@ -197,30 +212,41 @@ mod tests {
     fn an_order_is_taken_from_its_coordinator_once_and_unchanged() {
         let (ours, _) = Signer::draw().unwrap();
         let (other, _) = Signer::draw().unwrap();
+        let (seal, another) = (SealKey::draw(), SealKey::draw());
         let keys = TrustedKeys::new(&[ours.public()]).unwrap();
         let order = "begin".to_owned();
-        let signed = ours.sign("a", "w1", [7; 16], 3, &order);
-        let checked = keys.check::<String>(&signed, "a", ("w1", &[7; 16]), 2).unwrap();
+        let terms = Terms { challenge: [7; 16], seal_to: seal.public() };
+        let work = Claimed { claim: "w1", challenge: &[7; 16], seal: &seal };
+        let sign = |signer: &Signer, terms: Terms| signer.sign("a", "w1", terms, 3, &order).unwrap();
+        let signed = sign(&ours, terms);
+        let checked = keys.check::<String>(&signed, "a", work, 2).unwrap();
         assert_eq!(checked, Checked { claim: "w1".into(), number: 3, order: order.clone() });
 
-        assert_eq!(refused(&keys, &signed, "a", "w1", 3), "it was given before");
-        assert_eq!(refused(&keys, &signed, "b", "w1", 2), "it is to a");
-        assert_eq!(refused(&keys, &signed, "a", "w2", 2), "it belongs to other work");
-        let earlier = ours.sign("a", "w1", [8; 16], 3, &order);
-        assert_eq!(refused(&keys, &earlier, "a", "w1", 2), "it belongs to other work");
-        let foreign = other.sign("a", "w1", [7; 16], 3, &order);
-        assert!(refused(&keys, &foreign, "a", "w1", 2).ends_with("is not trusted here (--trust)"));
+        assert_eq!(refused(&keys, &signed, "a", work, 3), "it was given before");
+        assert_eq!(refused(&keys, &signed, "b", work, 2), "it is to a");
+        assert_eq!(
+            refused(&keys, &signed, "a", Claimed { claim: "w2", ..work }, 2),
+            "it belongs to other work"
+        );
+        let earlier = sign(&ours, Terms { challenge: [8; 16], ..terms });
+        assert_eq!(refused(&keys, &earlier, "a", work, 2), "it belongs to other work");
+        assert_eq!(
+            refused(&keys, &signed, "a", Claimed { seal: &another, ..work }, 2),
+            "it is sealed to another"
+        );
+        let foreign = sign(&other, terms);
+        assert!(refused(&keys, &foreign, "a", work, 2).ends_with("is not trusted here (--trust)"));
         let forged = Signed { key: signed.key, ..foreign.clone() };
-        assert_eq!(refused(&keys, &forged, "a", "w1", 2), "its signature is wrong");
+        assert_eq!(refused(&keys, &forged, "a", work, 2), "its signature is wrong");
         for at in 0..signed.letter.len() {
             let mut changed = signed.clone();
             changed.letter[at] ^= 1;
-            assert_eq!(refused(&keys, &changed, "a", "w1", 2), "its signature is wrong", "byte {at}");
+            assert_eq!(refused(&keys, &changed, "a", work, 2), "its signature is wrong", "byte {at}");
         }
         // Without named keys anybody may give orders; they are still whole and new.
         let anybody = TrustedKeys::default();
-        assert!(anybody.check::<String>(&foreign, "a", ("w1", &[7; 16]), 2).is_ok());
-        assert_eq!(refused(&anybody, &forged, "a", "w1", 2), "its signature is wrong");
+        assert!(anybody.check::<String>(&foreign, "a", work, 2).is_ok());
+        assert_eq!(refused(&anybody, &forged, "a", work, 2), "its signature is wrong");
     }
 
     #[test]

@@ -123,14 +123,26 @@ pub struct Found {
     pub messages: Vec<Vec<u8>>,
 }
 
+/// Reads the head of a spool.
+///
+/// # Errors
+/// Fails if it cannot be read, or is no spool.
+pub fn head(path: &Path) -> io::Result<SpoolHead> {
+    head_of(&mut io::BufReader::new(File::open(path)?))
+}
+
+fn head_of(file: &mut io::BufReader<File>) -> io::Result<SpoolHead> {
+    let none = || io::Error::new(io::ErrorKind::InvalidData, "it is no spool");
+    frame::read::<SpoolHead>(file).ok().flatten().ok_or_else(none)
+}
+
 /// Reads the spool of an agent that has ended. What it was writing when it ended is not in it.
 ///
 /// # Errors
 /// Fails if it cannot be read, or is no spool.
 pub fn read(path: &Path) -> io::Result<Found> {
     let mut file = io::BufReader::new(File::open(path)?);
-    let none = || io::Error::new(io::ErrorKind::InvalidData, "it is no spool");
-    let head = frame::read::<SpoolHead>(&mut file).ok().flatten().ok_or_else(none)?;
+    let head = head_of(&mut file)?;
     let mut pieces = Pieces::default();
     let mut messages = Vec::new();
     while let Ok(Some(piece)) = frame::read::<Piece>(&mut file) {

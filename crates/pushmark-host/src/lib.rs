@@ -12,3 +12,4 @@ pub mod quiet;
 pub mod resolve;
 pub mod secure;
 pub mod server;
+pub mod wall_clock;

@@ -77,6 +77,12 @@ pub fn check(plan: &Plan, ready: Option<&str>, tls: &Tls) -> Vec<ScenarioError> 
         for (n, request) in arm.before.iter().enumerate().filter(|(_, request)| request.tls) {
             try_out(tls, &request.host, &format!("target.before[{n}].url"));
         }
+        for (n, step) in arm.subscribe.steps.iter().enumerate() {
+            if let Some(request) = step.request.as_ref().filter(|request| request.tls) {
+                let key = format!("target.subscribe.{}.steps[{n}].request.url", arm.transport);
+                try_out(tls, &request.host, &key);
+            }
+        }
     }
     let ready = ready.and_then(|url| TargetUrl::parse(url, false).ok());
     if let Some(url) = ready.filter(|url| url.tls) {

@@ -1,4 +1,4 @@
-//! How far a client is with its requests before the subscription.
+//! How far a client is with its requests before the subscription, or with the one beside it.
 
 use pushmark_model::template::Captures;
 use pushmark_net::Link;
@@ -10,7 +10,7 @@ pub(crate) const BODY_MAX: usize = 256 << 10;
 /// A client that makes its requests. They have a connection of their own.
 #[derive(Debug, Default)]
 pub(crate) struct Errand {
-    /// The request that waits for its answer, or comes next.
+    /// The request that waits for its answer, or comes next: a position in `ArmPlan::requests`.
     pub(crate) at: usize,
     pub(crate) link: Option<Link>,
     /// TCP and TLS stand, and the request is written.

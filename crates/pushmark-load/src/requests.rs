@@ -39,8 +39,7 @@ impl Requests {
                 _ => String::new(),
             },
             before_authorities: arm
-                .before
-                .iter()
+                .requests()
                 .zip(&plan.before_to)
                 .map(|(request, to)| authority(&request.host, *to))
                 .collect(),
@@ -144,7 +143,7 @@ impl Requests {
         })
     }
 
-    /// Appends a request before the subscription of a client.
+    /// Appends a request before the subscription of a client, or beside it (a position in [`ArmPlan::requests`]).
     pub(crate) fn before(
         &mut self,
         arm: &ArmPlan,
@@ -153,7 +152,7 @@ impl Requests {
         exchange: &mut client::Exchange,
         out: &mut Vec<u8>,
     ) {
-        let request = &arm.before[at];
+        let Some(request) = arm.requests().nth(at) else { return };
         let (mut path, mut headers, mut body) = (Vec::new(), Vec::new(), Vec::new());
         self.with_values(arm, of, |values| {
             request.path.render(values, &mut path);

@@ -111,7 +111,7 @@ pub(crate) struct Io {
 pub(crate) struct Asking {
     /// Where clients connect.
     pub(crate) route: Route,
-    /// Where they connect for each request before the subscription.
+    /// Where they connect for each of their requests before the subscription and beside it.
     pub(crate) before: Vec<Route>,
     pub(crate) config: Config,
     pub(crate) requests: Requests,
@@ -354,7 +354,7 @@ impl Asking {
     fn new(plan: &ShardPlan, clients: usize) -> io::Result<Asking> {
         let subscribe = &plan.arm.subscribe;
         let tls = plan.arm.tls.as_ref().filter(|_| subscribe.tls);
-        let before = plan.arm.before.iter().zip(&plan.before_to).map(|(request, to)| {
+        let before = plan.arm.requests().zip(&plan.before_to).map(|(request, to)| {
             Route::new(*to, &request.host, plan.arm.tls.as_ref().filter(|_| request.tls), clients)
         });
         Ok(Asking {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::monitor::Beside;
 
 /// The version of these messages. An agent of another version is refused by name.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Drawn by an agent for each claim: an order that does not contain it was given to another or before.
 pub type Challenge = [u8; 16];
@@ -40,6 +40,9 @@ pub struct Card {
     pub trusts: Vec<String>,
     /// Where it answers clock probes.
     pub probe: SocketAddr,
+    /// How its machine's wall clock is kept, in words. Nothing rests on it.
+    #[serde(default)]
+    pub wall_clock: String,
     /// The run that it works for; absent: none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy: Option<String>,
@@ -94,19 +97,54 @@ pub enum Ask {
         /// Every piece has arrived, so the spools are not needed any more.
         complete: bool,
     },
+    /// Which spools are kept. Answered by [`Answer::Kept`].
+    Kept,
+    /// A part of a spool. Answered by [`Answer::Part`].
+    Part {
+        /// Its file.
+        file: String,
+        /// Where the part begins.
+        from: u64,
+    },
 }
 
 /// An agent's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// It works for the asking coordinator, whose orders must contain this.
-    Claimed(Challenge),
+    /// It works for the asking coordinator, whose orders must be like this.
+    Claimed(Terms),
     /// It did as it was asked.
     Done,
     /// The number of pieces of the arm so far.
     Spooled(u64),
     /// It did not, and why.
     Refused(String),
+    /// Its spools.
+    Kept(Vec<KeptSpool>),
+    /// The next bytes of a spool; none at its end.
+    Part(Vec<u8>),
+}
+
+/// A spool that an agent has kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSpool {
+    /// The name of the file.
+    pub file: String,
+    /// The work that it is of.
+    pub claim: String,
+    /// Its length so far.
+    pub bytes: u64,
+    /// It is still being written.
+    pub working: bool,
+}
+
+/// What the orders for a piece of work are like, drawn by the machine that is claimed for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// They contain this.
+    pub challenge: Challenge,
+    /// They are sealed to this key (X25519).
+    pub seal_to: [u8; 32],
 }
 
 /// A part of what an agent says. All of its parts, joined, are one message.
@@ -144,7 +182,7 @@ pub struct Letter {
     pub challenge: Challenge,
     /// Counts up, so that an order is taken once.
     pub number: u64,
-    /// The order, as bytes.
+    /// The order, as bytes, sealed to the agent's key for this work.
     pub order: Vec<u8>,
 }
 

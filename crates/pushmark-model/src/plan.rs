@@ -4,6 +4,7 @@
 //! nothing else: it computes every random draw from the seed.
 
 mod before;
+mod capture;
 mod hybrid;
 mod phases;
 mod publishing;
@@ -33,11 +34,12 @@ use crate::transport::Transport;
 /// order in which connections are read.
 const STAMPED_AT_LEAST: u64 = 16;
 pub use before::Before;
+pub use capture::{Capture, From, Pattern};
 pub use hybrid::{Half, Hybrid, Sides};
 pub use phases::Phases;
 pub use publishing::{CommandPlan, Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
-pub use steps::{Capture, From, Pattern, Since, Step, Until, Wait};
+pub use steps::{Since, Step, Until, Wait};
 pub use subscribe::{Answer, Bayeux, Cursor, Deflate, Every, Subscribe};
 pub use tls::Tls;
 
@@ -239,12 +241,34 @@ impl ArmPlan {
     /// Names another machine in place of this one: the server of the registry runs there.
     pub fn served_at(&mut self, host: IpAddr) {
         let publish = self.publish.iter_mut().map(|publish| &mut publish.host);
-        let before = self.before.iter_mut().map(|request| &mut request.host);
+        let Subscribe { host: subscribe, steps, .. } = &mut self.subscribe;
+        let beside = steps.iter_mut().filter_map(|step| Some(&mut step.request.as_mut()?.host));
+        let before = self.before.iter_mut().map(|request| &mut request.host).chain(beside);
         let pulled = self.hybrid.iter_mut().map(|hybrid| &mut hybrid.poll.host);
-        let all = std::iter::once(&mut self.subscribe.host).chain(publish).chain(before).chain(pulled);
+        let all = std::iter::once(subscribe).chain(publish).chain(before).chain(pulled);
         for own in all.filter(|own| own.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())) {
             *own = host.to_string();
         }
+    }
+
+    /// Returns all requests of a client but those of its transport: before its subscription, then those of the steps
+    /// of it.
+    pub fn requests(&self) -> impl Iterator<Item = &Before> {
+        self.before.iter().chain(self.subscribe.steps.iter().filter_map(|step| step.request.as_deref()))
+    }
+
+    /// Returns the position in [`ArmPlan::requests`] of the request of a step.
+    pub fn request_of_step(&self, step: usize) -> usize {
+        let earlier = self.subscribe.steps.iter().take(step);
+        self.before.len() + earlier.filter(|step| step.request.is_some()).count()
+    }
+
+    /// Returns the step whose request has this position in [`ArmPlan::requests`]; `None`: it is made before the
+    /// subscription.
+    pub fn step_of_request(&self, at: usize) -> Option<usize> {
+        let nth = at.checked_sub(self.before.len())?;
+        let requesting = self.subscribe.steps.iter().enumerate().filter(|(_, step)| step.request.is_some());
+        requesting.map(|(step, _)| step).nth(nth)
     }
 
     /// Returns the plans that the shards drive: the arm itself, or its push half and its pull half if each

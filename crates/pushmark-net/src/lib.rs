@@ -3,7 +3,7 @@
 //! It is the only crate with sockets on the hot path. It knows no protocol and no message. `load` and
 //! `server` each run one loop per thread on these parts and share nothing else.
 //!
-//! `unsafe` is confined to [`files`], [`stamps`], [`sockopt`], `ring` and `prefetch`, which use system and
+//! `unsafe` is confined to [`files`], [`stamps`], [`sockopt`], `ring`, `prefetch` and `wall_clock`, which use system and
 //! processor features that std, rustix and socket2 do not expose.
 
 #![deny(unsafe_code)]
@@ -29,6 +29,8 @@ pub mod stream;
 pub mod tls;
 mod transfer;
 pub mod waker;
+#[allow(unsafe_code)]
+mod wall_clock;
 pub mod wheel;
 
 pub use blocking::Blocking;
@@ -43,4 +45,5 @@ pub use sockopt::TcpInfo;
 pub use stream::Link;
 pub use transfer::{Connect, Read};
 pub use waker::Waker;
+pub use wall_clock::WallClock;
 pub use wheel::Wheel;

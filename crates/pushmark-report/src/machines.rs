@@ -39,7 +39,8 @@ fn note(case: &Case<'_>) -> String {
     });
     format!(
         "A clock's interval holds its offset from the coordinator's through all of measure; a latency between two \
-         machines is uncertain by as much as both together.{share}"
+         machines is uncertain by as much as both together. It is found by probes; what a machine says of its own wall clock is \
+         shown, and nothing rests on it.{share}"
     )
 }
 
@@ -53,6 +54,7 @@ fn table(case: &Case<'_>) -> Table {
         ("other programs, %", "foreign_cpu"),
         ("clock from, µs", "clock_low_us"),
         ("to", "clock_high_us"),
+        ("its wall clock", "wall_clock"),
         ("lost", "lost"),
     ];
     let mut table = Table::new(&columns);
@@ -70,6 +72,7 @@ fn table(case: &Case<'_>) -> Table {
                 share(agent.foreign.cpu),
                 bound(agent.clock, |clock| clock.low_us),
                 bound(agent.clock, |clock| clock.high_us),
+                Cell::text(agent.wall_clock.clone()),
                 Cell::text(agent.lost.clone().unwrap_or_default()),
             ]);
         }
@@ -83,6 +86,7 @@ fn table(case: &Case<'_>) -> Table {
                 Cell::absent(),
                 bound(monitor.clock, |clock| clock.low_us),
                 bound(monitor.clock, |clock| clock.high_us),
+                Cell::text(monitor.wall_clock.clone()),
                 Cell::text(monitor.lost.clone().unwrap_or_default()),
             ]);
         }

@@ -177,14 +177,13 @@ impl Told {
             name: self.name.clone(),
             host: self.host.clone(),
             version: self.version.clone(),
-            cpus: 0,
             shards: self.own.len() as u32,
             connections: self.own.iter().map(connections).sum(),
             generator: cost.generator,
             foreign: cost.foreign,
-            clock: None,
             started_late_us: Some(cost.started_late_ns / 1_000),
             lost: (!self.ended).then(|| "its spool has no end".to_owned()),
+            ..AgentPart::default()
         }
     }
 }

@@ -108,8 +108,7 @@ impl Up {
             None => None,
             Some(publish) => Some(resolve::host(&publish.host, publish.port.unwrap_or(port))?),
         };
-        let before = arm.before.iter();
-        let before = before.map(|request| resolve::host(&request.host, request.port.unwrap_or(port)));
+        let before = arm.requests().map(|request| resolve::host(&request.host, request.port.unwrap_or(port)));
         let before_to = before.collect::<anyhow::Result<_>>()?;
         Ok(Up { process, port, subscribe_to, publish_to, before_to, ready_us })
     }

@@ -76,7 +76,6 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     let waited = facts.server_wait.filter(|_| foreign >= Some(bounds::FOREIGN_MIN));
     doubt(&bounds::SERVER_WAIT, waited, &words::server_wait);
     doubt(&bounds::EXCUSED, lag::excused(arm), &words::excused);
-    doubt(&bounds::CLOCK_BOUND, lag::clock(arm, facts), &words::clock_bound);
     doubt(&bounds::UNSTAMPED, subscription::unstamped(arm), &subscription::unstamped_words);
 
     reasons.extend(lags(arm, facts, ours));
@@ -164,13 +163,18 @@ fn lags(arm: &Arm, facts: &Facts, ours: bool) -> Vec<Reason> {
     let publisher = if ours { lag::publisher(arm) } else { Vec::new() };
     let all = lag::read(arm, facts).into_iter().map(|crossed| (&bounds::READ_LAG, crossed));
     let all = all.chain(publisher.into_iter().map(|crossed| (&bounds::PUBLISHER_LAG, crossed)));
+    let all = all.chain(lag::clocks(arm, facts).into_iter().map(|crossed| (&bounds::CLOCK_BOUND, crossed)));
     all.map(|(bound, (state, limit, crossings))| {
         let of = |family: &str| crossings.iter().map(move |c| format!("{family}.{}", c.p.metric())).collect();
         let names: Vec<String> =
             bound.concerns.iter().flat_map(|family| -> Vec<String> { of(family) }).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let seen = Seen { arm, facts, share: crossings[0].share, limit, state };
-        words::reason(arm, bound.code, state, &names, words::lag(bound, &crossings, &seen))
+        let words = match bound.code == bounds::CLOCK_BOUND.code {
+            true => words::clock_bound(&crossings, &seen),
+            false => words::lag(bound, &crossings, &seen),
+        };
+        words::reason(arm, bound.code, state, &names, words)
     })
     .collect()
 }

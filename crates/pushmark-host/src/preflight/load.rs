@@ -25,6 +25,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
     findings.extend(clock_source(machine));
     findings.extend(disk(machine));
     findings.extend(governor(machine));
+    findings.push(nats_server(machine));
     findings
 }
 
@@ -149,4 +150,16 @@ fn governor(machine: &Machine) -> Option<Finding> {
         "a CPU that slows down when idle adds latency at light loads",
         "sudo cpupower frequency-set -g performance",
     ))
+}
+
+fn nats_server(machine: &Machine) -> Finding {
+    let found = machine.nats_server.as_ref().map(|path| path.display().to_string());
+    finding(
+        "nats_server",
+        if found.is_some() { Grade::Fine } else { Grade::Note },
+        found.unwrap_or_else(|| "not here".to_owned()),
+        "one, on any machine that all others reach, for runs over several machines (--nats)",
+        "agents and monitors are found and ordered over it; a run on this machine alone needs none",
+        "apt install nats-server, or go install github.com/nats-io/nats-server/v2@latest",
+    )
 }

@@ -1,7 +1,7 @@
 //! The resources of this machine, read at run time.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use procfs::{Current, LoadAverage, Meminfo};
 use pushmark_net::limits;
@@ -9,6 +9,7 @@ use pushmark_net::limits;
 use super::cgroup;
 use super::precision::{self, Precision};
 use crate::monitor::HostUse;
+use crate::server::paths::in_path;
 
 /// Facts of a machine. A fact that cannot be read is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,6 +48,8 @@ pub struct Machine {
     pub disk_free_bytes: Option<u64>,
     /// CPU frequency governor.
     pub governor: Option<String>,
+    /// The server over which several machines work together, if it is here.
+    pub nats_server: Option<PathBuf>,
 }
 
 impl Machine {
@@ -76,6 +79,7 @@ impl Machine {
                 .zip(number("/proc/sys/net/netfilter/nf_conntrack_max")),
             disk_free_bytes: disk_free(results),
             governor: text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            nats_server: in_path("nats-server"),
         }
     }
 

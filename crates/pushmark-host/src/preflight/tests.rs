@@ -22,6 +22,7 @@ fn machine() -> Machine {
         conntrack: None,
         disk_free_bytes: Some(1 << 40),
         governor: Some("performance".into()),
+        nats_server: Some("/usr/sbin/nats-server".into()),
     }
 }
 
@@ -144,4 +145,12 @@ fn a_refusal_says_what_would_fit() {
     this machine holds up to 3932 connections: -c 3932
     "#);
     assert_eq!(refusal(&examine(&away(1_000), &few), &away(1_000), &few), None);
+}
+
+#[test]
+fn several_machines_need_a_server_that_one_is_told_how_to_get() {
+    let without = with(|m| m.nats_server = None);
+    assert_eq!(raised(&need(10_000), &without), [("nats_server", Grade::Note)]);
+    let told = examine(&need(10_000), &without).into_iter().find(|f| f.code == "nats_server");
+    assert!(told.unwrap().fix.unwrap().contains("go install github.com/nats-io/nats-server/v2"));
 }

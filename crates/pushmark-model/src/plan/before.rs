@@ -1,12 +1,12 @@
-//! Requests that a client makes before it subscribes: to log in, or to negotiate.
+//! Requests that a client makes before it subscribes, to log in or to negotiate, or as a step of its subscription.
 
 use serde::{Deserialize, Serialize};
 
-use super::steps::{Capture, From};
+use super::capture::{Capture, From};
 use crate::message::Message;
 use crate::template::{Captures, Place, Template};
 
-/// A request before the subscription.
+/// A request before the subscription, or beside it as one of its steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Before {
     /// Host as written (name, IPv4, IPv6 without brackets).
@@ -92,7 +92,7 @@ fn value_of(from: &From, headers: &[(String, String)], body: &[u8]) -> Option<St
 
 #[cfg(test)]
 mod tests {
-    use super::super::steps::Pattern;
+    use super::super::capture::Pattern;
     use super::*;
 
     fn before(captures: &[(&str, From)]) -> Before {

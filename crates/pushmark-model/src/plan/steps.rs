@@ -1,19 +1,23 @@
-//! The steps by which a client subscribes over a WebSocket: what it sends, what it awaits, and what it takes from
-//! the target's messages.
+//! The steps by which a client subscribes: what it sends, what it requests, what it awaits, and what it takes from
+//! the target's messages and answers.
 
-use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use super::before::Before;
+use super::capture::{Capture, Pattern, json_in, text_of};
 use crate::message::Message;
 use crate::template::{Captures, Values};
 
-/// A step: something is sent, then something is awaited. One of both may be absent.
+/// A step: something is sent or requested, and something is awaited. Either may be absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The message to send.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub send: Option<Message>,
+    /// The request to make beside the subscription, over a connection of its own. The step ends when it is answered
+    /// and what is awaited has come, in either order.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub request: Option<Box<Before>>,
     /// The message to await.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait: Option<Wait>,
@@ -55,82 +59,6 @@ pub enum Until {
     },
 }
 
-/// A value that is taken from a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Capture {
-    /// Its name: `{capture.NAME}`.
-    pub name: String,
-    /// Where it is.
-    pub from: From,
-}
-
-/// Where a value is in a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum From {
-    /// RFC 6901, in the JSON in the message.
-    Json(String),
-    /// The first group of this expression.
-    Regex(Pattern),
-    /// A header line of an answer.
-    Header(String),
-    /// A cookie that an answer sets.
-    Cookie(String),
-}
-
-impl From {
-    /// Returns the value in a message; a message has no header lines.
-    pub(crate) fn in_message(&self, message: &[u8]) -> Option<String> {
-        match self {
-            From::Json(pointer) => json_in(message)?.pointer(pointer).map(text_of),
-            From::Regex(pattern) => {
-                let text = String::from_utf8_lossy(message);
-                Some(pattern.0.captures(&text)?.get(1)?.as_str().to_owned())
-            }
-            From::Header(_) | From::Cookie(_) => None,
-        }
-    }
-}
-
-/// A regular expression, as written.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// Compiles an expression.
-    ///
-    /// # Errors
-    /// Says what is wrong with it.
-    pub fn new(source: &str) -> Result<Pattern, String> {
-        Regex::new(source).map(Pattern).map_err(|error| error.to_string())
-    }
-
-    /// Returns whether it has a group.
-    pub fn has_group(&self) -> bool {
-        self.0.captures_len() > 1
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Pattern) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl TryFrom<String> for Pattern {
-    type Error = String;
-    fn try_from(source: String) -> Result<Pattern, String> {
-        Pattern::new(&source)
-    }
-}
-
-impl std::convert::From<Pattern> for String {
-    fn from(pattern: Pattern) -> String {
-        pattern.0.as_str().to_owned()
-    }
-}
-
 impl Wait {
     /// Returns what the message has to capture, if it is the awaited one. `values` fill in what is awaited.
     pub fn matched(&self, message: &[u8], values: &Values<'_>) -> Option<Captures> {
@@ -142,7 +70,7 @@ impl Wait {
             Until::Contains(what) => memchr::memmem::find(message, &filled(what)).is_some(),
             Until::Prefix(what) => message.starts_with(&filled(what)),
             Until::Equals(what) => message == filled(what),
-            Until::Regex(pattern) => pattern.0.is_match(&text),
+            Until::Regex(pattern) => pattern.is_match(&text),
             Until::Json { pointer, is } => match (json().as_ref().and_then(|v| v.pointer(pointer)), is) {
                 (Some(value), Some(is)) => text_of(value).into_bytes() == filled(is),
                 (member, _) => member.is_some(),
@@ -170,7 +98,7 @@ impl Wait {
             Until::Contains(what) => format!("a message that contains {:?}", what.source()),
             Until::Prefix(what) => format!("a message that begins with {:?}", what.source()),
             Until::Equals(what) => format!("the message {:?}", what.source()),
-            Until::Regex(pattern) => format!("a message that matches {:?}", pattern.0.as_str()),
+            Until::Regex(pattern) => format!("a message that matches {:?}", pattern.as_str()),
             Until::Json { pointer, is: None } => format!("a message with {pointer}"),
             Until::Json { pointer, is: Some(is) } => {
                 format!("a message whose {pointer} is {:?}", is.source())
@@ -214,18 +142,9 @@ impl Since {
     }
 }
 
-/// Returns the first JSON object or list in a message: some protocols put a number in front of it.
-fn json_in(message: &[u8]) -> Option<Value> {
-    let at = message.iter().position(|byte| matches!(byte, b'{' | b'['))?;
-    serde_json::Deserializer::from_slice(&message[at..]).into_iter::<Value>().next()?.ok()
-}
-
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::capture::From;
     use super::*;
 
     fn wait(until: Until, captures: &[(&str, From)]) -> Wait {
@@ -296,6 +215,7 @@ mod tests {
     fn a_plan_keeps_its_steps() {
         let step = Step {
             send: Some(template("40")),
+            request: None,
             wait: Some(wait(Until::Regex(pattern("^40")), &[("sid", From::Json("/sid".into()))])),
         };
         let text = serde_json::to_string(&step).unwrap();

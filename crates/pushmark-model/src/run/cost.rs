@@ -94,6 +94,9 @@ pub struct AgentPart {
     pub version: String,
     /// CPUs that it may use.
     pub cpus: u32,
+    /// How its machine's wall clock is kept, in words. No figure rests on it.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub wall_clock: String,
     /// Its shards.
     pub shards: u32,
     /// Its clients.
@@ -126,6 +129,18 @@ pub struct AgentClock {
     /// much as this was wrong, its time is off.
     #[serde(default)]
     pub offset_us: f64,
+}
+
+impl AgentClock {
+    /// Returns how far the clocks of several machines may be apart, µs: a latency between two of them may be off by as
+    /// much. `None`: there are not two, or one is not known.
+    pub fn apart_us(clocks: &[Option<AgentClock>]) -> Option<f64> {
+        let clocks: Option<Vec<AgentClock>> = clocks.iter().copied().collect();
+        let clocks = clocks.filter(|clocks| clocks.len() > 1)?;
+        let high_us = clocks.iter().map(|clock| clock.high_us).fold(f64::MIN, f64::max);
+        let low_us = clocks.iter().map(|clock| clock.low_us).fold(f64::MAX, f64::min);
+        Some((high_us - low_us).max(0.0))
+    }
 }
 
 /// CPU use of programs outside the run, during measure.
@@ -187,6 +202,9 @@ pub struct MonitorPart {
     pub host: String,
     /// Its version of pushmark.
     pub version: String,
+    /// How its machine's wall clock is kept, in words. No figure rests on it.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub wall_clock: String,
     /// It started the server.
     pub started: bool,
     /// How far its clock may be from where the arm's start was told it, µs; absent: not known.

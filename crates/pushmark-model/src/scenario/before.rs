@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::compiler::{Compiler, header_name_ok};
+use super::compiler::Compiler;
 use super::error::ScenarioError;
 use crate::message::Message;
 use crate::plan::Before;
 
-/// A request that each client makes before it subscribes: to log in, or to negotiate.
+/// A request that each client makes before it subscribes, to log in or to negotiate; or beside its subscription, as a
+/// step of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BeforeSpec {
@@ -40,7 +41,7 @@ impl Compiler<'_> {
         let mut all = Vec::new();
         for (n, spec) in self.scenario.target.before.iter().enumerate() {
             let key = format!("target.before[{n}]");
-            if let Some(before) = self.request_before(&key, spec) {
+            if let Some(before) = self.request(&key, spec) {
                 for (at, place) in before.places() {
                     self.captured(&format!("{key}.{at}"), [place].into_iter(), &known);
                 }
@@ -51,20 +52,14 @@ impl Compiler<'_> {
         all
     }
 
-    fn request_before(&mut self, key: &str, spec: &BeforeSpec) -> Option<Before> {
+    pub(super) fn request(&mut self, key: &str, spec: &BeforeSpec) -> Option<Before> {
         let url = self.url(&format!("{key}.url"), &spec.url, false);
         let headers = self.headers(key, &spec.headers);
         let body: Option<Message> =
             spec.body.as_ref().and_then(|text| self.message(&format!("{key}.body"), text));
         let default = if spec.body.is_some() { "POST" } else { "GET" };
         let method = spec.method.clone().unwrap_or_else(|| default.to_owned());
-        if !header_name_ok(&method) {
-            self.errors.push(
-                ScenarioError::at(format!("{key}.method"), "this is not a request method")
-                    .found(format!("{method:?}"))
-                    .accepted("a method such as POST or PUT"),
-            );
-        }
+        self.checked_method(key, &method);
         if spec.status.is_some_and(|status| !(200..600).contains(&status)) {
             self.errors.push(
                 ScenarioError::at(format!("{key}.status"), "no answer ends with this status")

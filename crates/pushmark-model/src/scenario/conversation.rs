@@ -7,7 +7,7 @@ use super::error::ScenarioError;
 use super::steps::{StepSpec, WaitSpec};
 use super::target::SubscribeTemplate;
 use crate::message::Message;
-use crate::plan::{Capture, From, Pattern, Step, Until, Wait};
+use crate::plan::{Before, Capture, From, Pattern, Step, Until, Wait};
 use crate::template::Place;
 use crate::units::Nanos;
 
@@ -30,22 +30,42 @@ impl Compiler<'_> {
             let key = format!("{key}.steps[{n}]");
             let step = Step {
                 send: spec.send.as_ref().and_then(|text| self.message(&format!("{key}.send"), text)),
+                request: self.beside(&key, spec, &known),
                 wait: self.wait(&key, spec),
             };
             self.captured(&format!("{key}.send"), step.send.iter().flat_map(Message::places), &known);
             let awaited = step.wait.iter().flat_map(Wait::messages).flat_map(Message::places);
             self.captured(&format!("{key}.wait"), awaited, &known);
-            known.extend(spec.capture.keys().map(String::as_str));
+            let answered = spec.request.iter().flat_map(|request| request.capture.keys());
+            known.extend(spec.capture.keys().chain(answered).map(String::as_str));
             if *spec == StepSpec::default() {
                 self.errors.push(
                     ScenarioError::at(&key, "this step does nothing")
                         .found("an empty table")
-                        .accepted("`send`, `wait`, `capture`"),
+                        .accepted("`send`, `request`, `wait`, `capture`"),
                 );
             }
             steps.push(step);
         }
         steps
+    }
+
+    /// Compiles the request of a step, which may name what earlier steps captured.
+    fn beside(&mut self, key: &str, spec: &StepSpec, known: &[&str]) -> Option<Box<Before>> {
+        let asked = spec.request.as_ref()?;
+        if spec.send.is_some() {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.send"), "a step sends a message or makes a request")
+                    .found("`send` beside `request`")
+                    .accepted("one of them: the other is a step of its own"),
+            );
+        }
+        let key = format!("{key}.request");
+        let request = self.request(&key, asked)?;
+        for (at, place) in request.places() {
+            self.captured(&format!("{key}.{at}"), std::iter::once(place), known);
+        }
+        Some(Box::new(request))
     }
 
     /// Checks that the captures that a text names are taken by an earlier step.
@@ -278,6 +298,22 @@ mod tests {
                 "target.subscribe.websocket.answer[0].send: no earlier step",
             ),
             (
+                "steps = [{ send = \"a\", request = { url = \"http://h:1/\" } }]",
+                "target.subscribe.websocket.steps[0].send: a step sends a message or",
+            ),
+            (
+                "steps = [{ request = { url = \"ws://h:1/\" } }]",
+                "target.subscribe.websocket.steps[0].request.url: ",
+            ),
+            (
+                "steps = [{ request = { url = \"http://h:1/{capture.x}\" } }]",
+                "target.subscribe.websocket.steps[0].request.url: no earlier step captures `x`",
+            ),
+            (
+                "steps = [{ request = { url = \"http://h:1/\", method = \"a b\" } }]",
+                "target.subscribe.websocket.steps[0].request.method: this is not a request method",
+            ),
+            (
                 "after_open = [\"a\"]\nsteps = [\"b\"]",
                 "target.subscribe.websocket.after_open: `steps` say what is sent",
             ),
@@ -285,6 +321,12 @@ mod tests {
             let all = told(keys);
             assert!(all.len() == 1 && all[0].starts_with(expected), "{keys}: {all:?}");
         }
+        assert_eq!(
+            told(
+                "steps = [{ request = { url = \"http://h:1/\", capture = { x = \"header:x\" } } }, \"{capture.x}\"]"
+            ),
+            [""; 0]
+        );
         assert_eq!(
             told("steps = [{ capture = { x = \"/x\" } }]\nanswer = [{ on = \"a\", send = \"{capture.x}\" }]"),
             [""; 0]

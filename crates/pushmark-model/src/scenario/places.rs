@@ -19,7 +19,7 @@ pub(crate) enum Use {
     Awaited,
     /// Sent or used unchanged.
     Plain,
-    /// URL, header lines and body of a request before the subscription.
+    /// URL, header lines and body of a request before the subscription, or of one of its steps.
     Before,
     /// URL, header lines and body of a client's request.
     Request,
@@ -46,7 +46,7 @@ pub(crate) enum Use {
 }
 
 /// The path of each key and its use. `*` is an index of a list or a name that the user gives.
-const USES: [(&str, Use); 49] = [
+const USES: [(&str, Use); 52] = [
     ("name", Use::NotSent),
     ("analysis", Use::NotSent),
     ("thresholds.*", Use::NotSent),
@@ -72,6 +72,9 @@ const USES: [(&str, Use); 49] = [
     ("target.subscribe.*.after_open.*", Use::Sent),
     ("target.subscribe.*.steps.*", Use::Sent),
     ("target.subscribe.*.steps.*.send", Use::Sent),
+    ("target.subscribe.*.steps.*.request.url", Use::Before),
+    ("target.subscribe.*.steps.*.request.headers.*", Use::Before),
+    ("target.subscribe.*.steps.*.request.body", Use::Before),
     ("target.subscribe.*.steps.*.wait", Use::StepAwaited),
     ("target.subscribe.*.steps.*.wait.contains", Use::StepAwaited),
     ("target.subscribe.*.steps.*.wait.prefix", Use::StepAwaited),

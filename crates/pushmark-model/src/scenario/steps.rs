@@ -1,20 +1,24 @@
-//! `steps` of a WebSocket: the keys of the conversation by which a client subscribes.
+//! `steps`: the keys of the conversation by which a client subscribes.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::before::BeforeSpec;
 use super::text_or_table::{FromText, TextOr, read_option};
 use crate::units::Nanos;
 
-/// A step of a conversation: a message to send, then one to await.
+/// A step of a conversation: a message to send or a request to make, and a message to await.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StepSpec {
-    /// Message to send (a template; binary: `hex: …` or `base64: …`).
+    /// Message to send over a WebSocket (a template; binary: `hex: …` or `base64: …`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<String>,
+    /// Request to make beside the subscription, over a connection of its own, with the keys of `[[target.before]]`. The step ends when it is answered and what it awaits has come, in either order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<BeforeSpec>,
     /// Message to await: a text that it contains, or a table. Of a message 256 KiB are compared; a packet may come in several messages.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<WaitSpec>>")]

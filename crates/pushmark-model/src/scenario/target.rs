@@ -175,7 +175,7 @@ pub struct SubscribeTemplate {
     /// WebSocket messages sent after open, in order (templates; binary: `hex: …` or `base64: …`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
-    /// The WebSocket conversation that subscribes, in order: `["40", { wait = "40{" }]`. A text is sent. The subscription is confirmed by the last step, or by `ready`.
+    /// The conversation that subscribes, in order: `["40", { wait = "40{" }]`. A text is sent over the WebSocket; a stream or sse makes a `request` in its place. The subscription is confirmed by the last step, or by `ready`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_list")]
     #[schemars(with = "Vec<TextOr<StepSpec>>")]
     pub steps: Vec<StepSpec>,
@@ -379,7 +379,10 @@ impl Target {
         let subscribe = self.subscribe.iter();
         let subscribed = subscribe.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
         let published = self.publish.iter();
-        let before = self.before.iter().map(|request| &request.url);
+        let sets = self.subscribe.iter();
+        let steps = sets.flat_map(|set| set.transports().into_iter().filter_map(|t| set.of(t)));
+        let beside = steps.flat_map(|template| &template.steps).filter_map(|step| step.request.as_ref());
+        let before = self.before.iter().chain(beside).map(|request| &request.url);
         let subscribed = before.chain(subscribed.map(|template| &template.url));
         let mut urls = subscribed.chain(published.clone().map(|p| &p.url));
         let ready = self.process.iter().filter_map(|process| process.ready.as_ref());

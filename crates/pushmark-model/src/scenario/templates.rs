@@ -47,8 +47,10 @@ impl Compiler<'_> {
             self.captured(&key, value.places(), &known);
         }
         self.captured(&format!("{key}.body"), body.iter().flat_map(Message::places), &known);
-        let taken = template.steps.iter().flat_map(|step| step.capture.keys().map(String::as_str));
-        let captured: Vec<&str> = known.into_iter().chain(taken).collect();
+        let answered =
+            template.steps.iter().flat_map(|step| &step.request).flat_map(|asked| asked.capture.keys());
+        let taken = template.steps.iter().flat_map(|step| step.capture.keys()).chain(answered);
+        let captured: Vec<&str> = known.into_iter().chain(taken.map(String::as_str)).collect();
         for (n, sent) in every.iter().enumerate() {
             self.captured(&format!("{key}.every[{n}].send"), sent.places(), &captured);
         }
@@ -79,6 +81,8 @@ impl Compiler<'_> {
             self.cursor_comes(&url_key, transport, template.cursor.is_some());
         }
         let sent = steps.iter().filter_map(|step| step.send.as_ref());
+        let beside = steps.iter().filter_map(|step| step.request.as_ref());
+        places.extend(beside.flat_map(|request| request.places().map(|(_, place)| place)));
         places.extend(sent.chain(&after_open).chain(&every).chain(&answers).flat_map(Message::places));
         // A Bayeux client names its channels in its subscription; a URL may name them too.
         let names_them = bayeux.as_ref().is_some_and(|b| b.channel.names(&Place::Channel));
@@ -234,7 +238,7 @@ impl Compiler<'_> {
         method
     }
 
-    fn checked_method(&mut self, key: &str, method: &str) {
+    pub(super) fn checked_method(&mut self, key: &str, method: &str) {
         if !header_name_ok(method) {
             self.errors.push(
                 ScenarioError::at(format!("{key}.method"), "this is not a request method")
@@ -310,7 +314,6 @@ impl Compiler<'_> {
     fn misplaced(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
         let messages = [
             ("after_open", !template.after_open.is_empty()),
-            ("steps", !template.steps.is_empty()),
             ("separator", template.separator.is_some()),
             ("deflate", template.deflate.is_some()),
             ("every", !template.every.is_empty()),
@@ -346,9 +349,22 @@ impl Compiler<'_> {
             let why = format!("`{transport}` has no Bayeux channels");
             self.refuse_keys(key, &bayeux, &why, "these keys under bayeux or bayeux-websocket");
         }
+        let talks = transport.is_push() && !transport.is_bayeux();
+        if !talks {
+            let why = format!("no connection of `{transport}` stays open for a conversation");
+            let why =
+                if transport.is_bayeux() { "Bayeux defines what a client sends and receives" } else { &why };
+            let accepted = "`steps` under stream, sse or websocket; or [[target.before]]";
+            self.refuse_keys(key, &[("steps", !template.steps.is_empty())], why, accepted);
+        }
         if !transport.is_websocket() {
             let why = format!("`{transport}` sends no WebSocket messages");
-            let accepted = "`url`, `method`, `body`, `ready`, `cursor`, `resumes`, `ends`, `headers`";
+            for (n, _) in template.steps.iter().enumerate().filter(|(_, step)| talks && step.send.is_some()) {
+                let key = format!("{key}.steps[{n}]");
+                self.refuse_keys(&key, &[("send", true)], &why, "`request`, `wait`, `capture`");
+            }
+            let accepted =
+                "`url`, `method`, `body`, `steps`, `ready`, `cursor`, `resumes`, `ends`, `headers`";
             self.refuse_keys(key, &subprotocol, &why, accepted);
             if !transport.is_bayeux() {
                 self.refuse_keys(key, &messages, &why, accepted);
@@ -378,7 +394,7 @@ impl Compiler<'_> {
         } else if self.channels() > 1 && !one && !all && !named {
             self.errors.push(
                 ScenarioError::at(key, format!("the template names none of {} channels", self.channels()))
-                    .accepted("{channel} or {channels} in the URL, a header or a message after open"),
+                    .accepted("{channel} or {channels} in the URL, a header line, the body, or one of `steps` or `after_open`"),
             );
         }
     }
@@ -451,7 +467,9 @@ mod tests {
             (Transport::WebSocket, "ends = true", "ends"),
             (Transport::LongPoll, "ends = true", "ends"),
             (Transport::Sse, "separator = \",\"", "separator"),
-            (Transport::Sse, "steps = [\"x\"]", "steps"),
+            (Transport::Sse, "steps = [\"x\"]", "steps[0].send"),
+            (Transport::LongPoll, "steps = [{ wait = \"x\" }]", "steps"),
+            (Transport::Bayeux, "steps = [\"x\"]", "steps"),
             (Transport::Sse, "method = \"a b\"", "method"),
             (Transport::WebSocket, "separator = \"ab\"", "separator"),
             (Transport::WebSocket, "answer = [{ on = \"\", send = \"x\" }]", "answer[0].on"),

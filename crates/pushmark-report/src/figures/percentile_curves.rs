@@ -2,7 +2,7 @@
 
 use pushmark_chart::estimate::Estimate;
 use pushmark_chart::scale::Scale;
-use pushmark_model::run::VerdictState;
+use pushmark_model::run::{AgentClock, VerdictState};
 
 use crate::case::{ArmView, Case, P};
 use crate::curve::{self, place};
@@ -16,6 +16,8 @@ pub(super) struct Curve<'a, 'b> {
     pub(super) shares: Vec<f64>,
     pub(super) values: Vec<Option<Estimate>>,
     pub(super) own_lag: Vec<Option<f64>>,
+    /// How far a latency may be off because it was read on two clocks, µs.
+    pub(super) clocks_us: Option<f64>,
 }
 
 pub(super) fn curves<'a, 'b>(case: &'b Case<'a>) -> Vec<Curve<'a, 'b>> {
@@ -40,7 +42,11 @@ fn curve_of<'a, 'b>(arm: &'b ArmView<'a>) -> Option<Curve<'a, 'b>> {
         .filter_map(|d| Some(curve::values(&curve::decode(&d.read_lag)?, 0, &shares)))
         .collect();
     let own_lag = curve::median(&lag).into_iter().map(|e| e.map(|e| e.value)).collect();
-    Some(Curve { arm, shares, values, own_lag })
+    let apart = arm.starts.iter().filter_map(|start| {
+        AgentClock::apart_us(&start.agents.iter().map(|agent| agent.clock).collect::<Vec<_>>())
+    });
+    let clocks_us = apart.reduce(f64::max);
+    Some(Curve { arm, shares, values, own_lag, clocks_us })
 }
 
 /// Returns the last percentile that a number of publications supports.

@@ -39,7 +39,8 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
         title: "Latency by percentile".into(),
         sentence: sentence(case),
         caption: format!(
-            "{band}; over expected deliveries: a missing one counts as infinitely late{}{}{}",
+            "{band}{}; over expected deliveries: a missing one counts as infinitely late{}{}{}",
+            of_two_clocks(&curves),
             without_curve(case, &curves),
             cut_off(case),
             case.left_out()
@@ -47,6 +48,14 @@ pub(crate) fn figure(case: &Case<'_>) -> Option<Figure> {
         wide,
         narrow,
         table: table(given),
+    })
+}
+
+/// Returns a clause on the band of latencies that were read on two clocks.
+fn of_two_clocks(curves: &[Curve<'_, '_>]) -> String {
+    let apart_us = curves.iter().filter_map(|curve| curve.clocks_us).reduce(f64::max);
+    apart_us.map_or(String::new(), |us| {
+        format!("; around it, ± {}: between machines due and received are of two clocks", PAGE.time(us))
     })
 }
 
@@ -99,6 +108,7 @@ fn draw(case: &Case<'_>, curves: &[Curve<'_, '_>], size: Size) -> Drawing {
     let mut obstacles = Obstacles::default();
     ground(&mut canvas, &plot, curves, size, &mut obstacles);
     for curve in curves {
+        clock_band(&mut canvas, &plot, curve);
         band(&mut canvas, &plot, curve);
     }
     for curve in curves {
@@ -197,6 +207,22 @@ fn band(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>) {
         low.reverse();
         high.extend(low);
         canvas.path(&(polyline(&high) + "Z"), curve.arm.mark.paint, "none", opacity);
+    }
+}
+
+/// Draws where the latencies of two clocks may lie.
+fn clock_band(canvas: &mut Canvas, plot: &Plot, curve: &Curve<'_, '_>) {
+    let Some(apart_us) = curve.clocks_us else { return };
+    let (mut low, mut high) = (Vec::new(), Vec::new());
+    for (share, estimate) in curve.shares.iter().zip(&curve.values).step_by(3) {
+        let Some(estimate) = estimate else { continue };
+        low.push(plot.at(*share, (estimate.value - apart_us).max(plot.y.low())));
+        high.push(plot.at(*share, estimate.value + apart_us));
+    }
+    if low.len() > 1 {
+        low.reverse();
+        high.extend(low);
+        canvas.path(&(polyline(&high) + "Z"), curve.arm.mark.paint, "none", "opacity=\".1\"");
     }
 }
 

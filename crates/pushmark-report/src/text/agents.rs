@@ -30,6 +30,12 @@ pub(super) fn lines(case: &Case<'_>, pen: &Pen) -> Vec<String> {
             .find(|other| other.name == agent.name && other.lost.is_some());
         out.push(line(lost.unwrap_or(agent), pen));
     }
+    let apart_us = starts().filter_map(|start| {
+        AgentClock::apart_us(&start.agents.iter().map(|agent| agent.clock).collect::<Vec<_>>())
+    });
+    out.extend(apart_us.reduce(f64::max).map(|us| {
+        pen.dim(&format!("  of two machines: a latency may be off by {} ms", TERMINAL.three(us / 1_000.0)))
+    }));
     out.extend(starts().find_map(|arm| loopback_share(arm)).map(|text| pen.dim(&text)));
     let lost = monitors().find(|monitor| monitor.lost.is_some());
     out.extend(lost.or_else(|| monitors().next()).map(|monitor| monitor_line(monitor, pen)));

@@ -175,6 +175,7 @@ impl ServerWatch {
             name: card.name.clone(),
             host: card.host.clone(),
             version: card.version.clone(),
+            wall_clock: card.wall_clock.clone(),
             started: self.started,
             clock: None,
             lost: self.lost.clone(),

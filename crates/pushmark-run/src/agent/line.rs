@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use pushmark_cluster::{Bus, Due, Heard, Listening, Signer, wire};
 use pushmark_model::agent::RemoteOrder;
-use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Piece};
+use pushmark_model::cluster::{Answer, Ask, Card, Piece, Terms};
 use pushmark_net::Clock;
 
 /// Time for one answer.
@@ -28,7 +28,7 @@ pub(super) struct Command {
     pub(super) card: Card,
     pub(super) signer: Arc<Signer>,
     /// Drawn by the machine for this work.
-    pub(super) challenge: Challenge,
+    pub(super) terms: Terms,
     /// The number of the last order.
     pub(super) numbers: Arc<AtomicU64>,
 }
@@ -50,7 +50,7 @@ impl Command {
     pub(super) fn order(&self, order: &RemoteOrder) -> anyhow::Result<()> {
         let (name, called) = (&self.card.name, called(&self.card));
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let signed = self.signer.sign(name, &self.claim, self.challenge, number, order);
+        let signed = self.signer.sign(name, &self.claim, self.terms, number, order)?;
         let mut last = None;
         for _ in 0..TRIES {
             match ask_one(&self.bus, name, &Ask::Order(signed.clone())) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::{Interval, Prober};
 use pushmark_cluster::{Access, Bus, Signer, hostname, machine, wire};
-use pushmark_model::cluster::{Answer, Ask, Card, Challenge, VERSION};
+use pushmark_model::cluster::{Answer, Ask, Card, Terms, VERSION};
 use pushmark_model::monitor::Offered;
 use pushmark_net::Clock;
 
@@ -82,12 +82,12 @@ impl Machines {
         let count = agents.len();
         for card in agents.into_iter().chain(monitor) {
             match claim_one(&bus, &card, claim) {
-                Ok(challenge) => claimed.push(Command {
+                Ok(terms) => claimed.push(Command {
                     bus: Arc::clone(&bus),
                     claim: claim.to_owned(),
                     card,
                     signer: Arc::clone(&signer),
-                    challenge,
+                    terms,
                     numbers: Arc::default(),
                 }),
                 Err(why) => {
@@ -314,7 +314,7 @@ fn server_of(loaded: &Loaded) -> Option<(bool, &str)> {
     }
 }
 
-fn claim_one(bus: &Bus, card: &Card, claim: &str) -> anyhow::Result<Challenge> {
+fn claim_one(bus: &Bus, card: &Card, claim: &str) -> anyhow::Result<Terms> {
     let ask = Ask::Claim {
         claim: claim.to_owned(),
         by: by(),
@@ -323,7 +323,7 @@ fn claim_one(bus: &Bus, card: &Card, claim: &str) -> anyhow::Result<Challenge> {
     };
     let answer = ask_one(bus, &card.name, &ask).with_context(|| called(card))?;
     match answer {
-        Answer::Claimed(challenge) => Ok(challenge),
+        Answer::Claimed(terms) => Ok(terms),
         Answer::Refused(why) => bail!("{} refuses: {why}", called(card)),
         other => bail!("{} answers {other:?}", called(card)),
     }

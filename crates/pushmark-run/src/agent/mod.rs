@@ -17,11 +17,13 @@
 //! | `load.rs`, `watcher.rs` | their work on one arm |
 //! | `offers.rs` | the servers that a monitor starts |
 //! | `voice.rs` | what they say: into a spool, then on the bus |
+//! | `kept.rs` | spools of lost runs, listed by agents and collected from them |
 
 mod beside;
 mod crew;
 mod driver;
 mod hired;
+mod kept;
 mod line;
 mod load;
 mod machines;
@@ -37,6 +39,7 @@ mod work;
 
 pub(crate) use beside::{ServerWatch, WatchDone};
 pub use crew::Crew;
+pub use kept::collect;
 pub use machines::{Machines, who};
 pub(crate) use message::Spent;
 pub use offers::Offers;

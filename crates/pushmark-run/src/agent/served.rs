@@ -13,16 +13,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::Responder;
-use pushmark_cluster::{Access, Bus, Heard, Targets, TrustedKeys, challenge, hostname, machine, wire};
-use pushmark_host::addresses;
+use pushmark_cluster::{
+    Access, Bus, Claimed, Heard, SealKey, Targets, TrustedKeys, challenge, hostname, machine, wire,
+};
 use pushmark_host::server::cpus::allowed_cpus;
+use pushmark_host::{addresses, wall_clock};
 use pushmark_model::agent::{Begin, RemoteOrder};
-use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Signed, SpoolHead, SpooledPlan, VERSION};
+use pushmark_model::cluster::{Answer, Ask, Card, Challenge, Signed, SpoolHead, SpooledPlan, Terms, VERSION};
 use pushmark_model::monitor::{Beside, WatchOrder};
 use pushmark_model::plan::{Over, Phases, ShardPlan};
 use pushmark_model::steer::Steer;
 use pushmark_net::{Clock, limits};
 
+use super::kept;
 use super::line::called;
 use super::load::Worker;
 use super::machines::who;
@@ -128,6 +131,8 @@ struct Claim {
     name: String,
     by: String,
     challenge: Challenge,
+    /// What its orders are sealed to.
+    seal: SealKey,
     /// The number of the last order.
     number: u64,
     /// The last order: given again because its answer was lost, it is answered again.
@@ -183,6 +188,7 @@ impl Served {
             targets: self.offer.targets.names(),
             trusts: self.offer.trusts.names(),
             probe: self.probe,
+            wall_clock: wall_clock::in_words(),
             busy: self.claim.as_ref().map(|claim| claim.by.clone()),
             beside: self.beside.as_ref().map(|offers| {
                 let own = addresses::own().into_iter().filter(|address| *address != self.probe.ip());
@@ -231,18 +237,20 @@ impl Served {
                     bail!("it works for {}", held.by);
                 }
                 say(&format!("claimed by {by}"));
-                let challenge = challenge()?;
+                let (challenge, seal) = (challenge()?, SealKey::draw());
+                let terms = Terms { challenge, seal_to: seal.public() };
                 let kept = Instant::now();
                 self.claim = Some(Claim {
                     name: claim,
                     by,
                     challenge,
+                    seal,
                     number: 0,
                     last: None,
                     kept,
                     arms: BTreeMap::new(),
                 });
-                Ok(Answer::Claimed(challenge))
+                Ok(Answer::Claimed(terms))
             }
             Ask::Keep { claim } => {
                 self.claimed(&claim)?.kept = Instant::now();
@@ -254,7 +262,7 @@ impl Served {
                 if claim.last.as_ref() == Some(&signed) {
                     return Ok(Answer::Done);
                 }
-                let work = (claim.name.as_str(), &claim.challenge);
+                let work = Claimed { claim: &claim.name, challenge: &claim.challenge, seal: &claim.seal };
                 let checked = self
                     .offer
                     .trusts
@@ -276,6 +284,17 @@ impl Served {
                 let Some(work) = held.arms.get(&arm) else { bail!("it has nothing of arm {arm}") };
                 let to = to.min(from.saturating_add(AGAIN_MAX));
                 Ok(Answer::Spooled(work.voice.again(from, to)?))
+            }
+            Ask::Kept => {
+                let claims = self.claim.as_ref();
+                let working = |claim: &str, arm: u32| {
+                    let held = claims.filter(|held| held.name == claim);
+                    held.and_then(|held| held.arms.get(&arm)).is_some_and(|work| !work.is_over())
+                };
+                Ok(Answer::Kept(kept::list(&self.offer.spool, &self.offer.name, working)))
+            }
+            Ask::Part { file, from } => {
+                Ok(Answer::Part(kept::part(&self.offer.spool, &self.offer.name, &file, from)?))
             }
             Ask::Release { claim, complete } => {
                 self.claimed(&claim)?;

@@ -49,6 +49,7 @@ fn part(at: usize, agents: &Agents<'_>) -> AgentPart {
         host: card.host.clone(),
         version: card.version.clone(),
         cpus: card.cpus,
+        wall_clock: card.wall_clock.clone(),
         shards: shards.len() as u32,
         connections: shards.iter().map(connections).sum(),
         generator: cost.map(|cost| cost.generator.clone()).unwrap_or_default(),
@@ -119,13 +120,9 @@ pub(super) fn judge(facts: &mut Facts, agents: &Agents<'_>) {
     let count = agents.machines.cards().count();
     if count > 1 {
         let clocks: Vec<Option<AgentClock>> = (0..count).map(|at| clock(at, agents)).collect();
-        let all: Option<Vec<&AgentClock>> = clocks.iter().map(Option::as_ref).collect();
-        facts.clocks_unknown = all.is_none();
-        facts.clock_bound_ns = all.map(|all| {
-            let high = all.iter().map(|clock| clock.high_us).fold(f64::MIN, f64::max);
-            let low = all.iter().map(|clock| clock.low_us).fold(f64::MAX, f64::min);
-            ((high - low).max(0.0) * 1e3) as u64
-        });
+        let apart_us = AgentClock::apart_us(&clocks);
+        facts.clocks_unknown = apart_us.is_none();
+        facts.clock_bound_ns = apart_us.map(|us| (us * 1e3) as u64);
         let late = costs().map(|cost| cost.started_late_ns).max().unwrap_or(0);
         facts.start_spread_ns = Some(late + facts.clock_bound_ns.unwrap_or(0));
     }

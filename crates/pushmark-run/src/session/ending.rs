@@ -2,7 +2,7 @@
 
 use pushmark_model::metrics::{Expression, Metric};
 use pushmark_model::plan::Plan;
-use pushmark_model::run::{Outcome, Run, VerdictState};
+use pushmark_model::run::{Arm, Outcome, Run, VerdictState};
 use pushmark_model::scenario::Scenario;
 
 use pushmark_console::exit::Exit;
@@ -54,7 +54,10 @@ fn asked(run: &Run) -> VerdictState {
         if named.is_empty() { HEADLINE.to_vec() } else { named.iter().map(String::as_str).collect() };
     let states =
         run.arms.iter().flat_map(|arm| names.iter().map(|name| run.verdict.of_metric(arm.transport, name)));
-    states.max().unwrap_or(run.verdict.state)
+    // Who has a monitor asks for the figures of the server too.
+    let is_lost = |arm: &Arm| arm.monitor.as_ref().is_some_and(|monitor| monitor.lost.is_some());
+    let unwatched = named.is_empty() && run.arms.iter().any(is_lost);
+    states.chain(unwatched.then_some(VerdictState::Incomplete)).max().unwrap_or(run.verdict.state)
 }
 
 /// Returns the name of a metric from the key of a threshold.

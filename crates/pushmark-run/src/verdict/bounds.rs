@@ -96,10 +96,10 @@ pub(super) const EXCUSED: Bound = Bound {
     invalid: 0.05,
     concerns: &[COUNTS, LATENCY, LATENCY_STAMPED, LOOPBACK_SHARE, FROM_SENT],
 };
-/// Uncertainty between two clocks, as a share of the median.
+/// Uncertainty between two clocks, as a share of the delivery latency at each percentile.
 pub(super) const CLOCK_BOUND: Bound = Bound {
     code: "clock_bound",
-    of: "clock uncertainty, of delivery p50",
+    of: "clock uncertainty, of delivery latency at each percentile",
     suspect: 0.10,
     invalid: 0.50,
     concerns: &[LATENCY, LATENCY_STAMPED, FROM_SENT],

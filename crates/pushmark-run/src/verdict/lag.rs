@@ -15,11 +15,13 @@ pub(super) struct Crossing {
     pub(super) share: f64,
 }
 
-/// Returns the percentiles whose lag crosses a bound, grouped by state, worst share first.
+/// Returns the percentiles whose lag crosses a bound, grouped by state, worst share first. `floored`: what a wake-up
+/// takes on any machine raises no doubt.
 pub(super) fn crossings(
     bound: &Bound,
     lag: impl Fn(P) -> Option<i64>,
     latency: &Latency,
+    floored: bool,
 ) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
     // A delivery that never arrived has no lag, so lag is compared with the latency of arrived deliveries.
     let arrived = latency.delivered_only.as_deref().unwrap_or(latency);
@@ -27,7 +29,9 @@ pub(super) fn crossings(
     for (p, floor_us) in SHOWN {
         let (Some(lag_us), Some(latency_us)) = (lag(p), p.of(arrived)) else { continue };
         let share = lag_us as f64 / latency_us.max(1) as f64;
-        let Some((state, limit)) = bound.crossed(share).filter(|_| lag_us > floor_us) else { continue };
+        let Some((state, limit)) = bound.crossed(share).filter(|_| !floored || lag_us > floor_us) else {
+            continue;
+        };
         let crossing = Crossing { p, lag_us, latency_us, share };
         match out.iter_mut().find(|(known, ..)| *known == state) {
             Some((.., crossings)) => crossings.push(crossing),
@@ -44,7 +48,7 @@ pub(super) fn crossings(
 pub(super) fn read(arm: &Arm, facts: &Facts) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
     let Some(delivery) = &arm.delivery else { return Vec::new() };
     let lag_us = |p: P| of_reading(delivery, facts, p).lag_us(p);
-    crossings(&bounds::READ_LAG, lag_us, &delivery.latency)
+    crossings(&bounds::READ_LAG, lag_us, &delivery.latency, true)
 }
 
 /// A read lag, and how it was found.
@@ -93,7 +97,7 @@ pub(super) fn publisher(arm: &Arm) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
         (Some(published), Some(delivery)) => {
             // What the target itself delayed is its answer to the load.
             let lag = published.own_lag.as_ref().unwrap_or(&published.lag);
-            crossings(&bounds::PUBLISHER_LAG, |p| p.of(lag), &delivery.latency)
+            crossings(&bounds::PUBLISHER_LAG, |p| p.of(lag), &delivery.latency, true)
         }
         _ => Vec::new(),
     }
@@ -121,9 +125,9 @@ pub(super) fn unknown(arm: &Arm, delivery: &Delivery) -> u64 {
     delivery.excused.saturating_sub((failed * delivery.intended as f64).round() as u64)
 }
 
-/// Returns the clock uncertainty as a share of the median.
-pub(super) fn clock(arm: &Arm, facts: &Facts) -> Option<f64> {
-    let bound_us = facts.clock_bound_ns? as f64 / 1_000.0;
-    let p50_us = arm.delivery.as_ref()?.latency.p50_us?;
-    Some(bound_us / p50_us.max(1) as f64)
+/// Returns the percentiles of which the uncertainty between the clocks is too large a share.
+pub(super) fn clocks(arm: &Arm, facts: &Facts) -> Vec<(VerdictState, f64, Vec<Crossing>)> {
+    let (Some(bound_ns), Some(delivery)) = (facts.clock_bound_ns, &arm.delivery) else { return Vec::new() };
+    let bound_us = bound_ns.div_ceil(1_000) as i64;
+    crossings(&bounds::CLOCK_BOUND, |_| Some(bound_us), &delivery.latency, false)
 }

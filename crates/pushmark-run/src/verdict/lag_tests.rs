@@ -2,7 +2,8 @@
 
 use pushmark_model::run::{Latency, VerdictState};
 
-use super::tests::{delivery, latency, raised};
+use super::tests::{arm, delivery, latency, raised};
+use super::{Facts, judge};
 
 #[test]
 fn kernel_stamps_speak_before_the_bound() {
@@ -60,4 +61,21 @@ fn with_few_publications_p90_is_compared() {
     };
     assert_eq!(p90(899), []);
     assert_eq!(p90(901), [("read_lag".to_string(), VerdictState::Suspect)]);
+}
+
+#[test]
+fn the_bound_between_two_clocks() {
+    use VerdictState::{Invalid, Suspect};
+    let at = |us: u64| {
+        let (arm, facts) = (arm(), Facts { clock_bound_ns: Some(us * 1_000), ..Facts::default() });
+        judge(&arm, &facts)
+    };
+    let states = |us: u64| -> Vec<VerdictState> { at(us).iter().map(|reason| reason.state).collect() };
+    // p50 is 5 ms, p90 9 ms, p99 10 ms.
+    assert_eq!((states(499), states(501), states(2_499)), (vec![], vec![Suspect], vec![Suspect]));
+    assert_eq!((states(2_501), states(5_001)), (vec![Invalid, Suspect], vec![Invalid]));
+    let concerns = |us: u64| at(us)[0].concerns.clone();
+    assert!(concerns(501).contains(&"latency.p50".to_owned()), "{:?}", concerns(501));
+    assert!(concerns(501).iter().all(|metric| metric.ends_with(".p50")), "{:?}", concerns(501));
+    assert!(concerns(1_001).iter().any(|metric| metric.ends_with(".p99")), "{:?}", concerns(1_001));
 }

@@ -286,13 +286,6 @@ fn excused_deliveries() {
 }
 
 #[test]
-fn the_bound_between_two_clocks() {
-    check("clock_bound", 500.0, 2_500.0, 1.0, |_, facts, us| {
-        facts.clock_bound_ns = Some((us * 1_000.0) as u64);
-    });
-}
-
-#[test]
 fn one_is_enough_of_these() {
     use VerdictState::{Incomplete, Invalid, Suspect};
     let one = |change: fn(&mut Arm, &mut Facts)| raised(change).pop();

@@ -53,14 +53,13 @@ pub(super) fn lag(bound: &Bound, crossings: &[Crossing], s: &Seen<'_>) -> [Strin
         false if stamped => "kernel wait",
         false => "read lag",
     };
-    let others: String =
-        crossings[1..].iter().map(|c| format!("; {} of {}", percent(c.share), c.p.name())).collect();
     let seen = format!(
-        "{name} {p} {} is {} of the delivery {p} {} in {}{others} {}",
+        "{name} {p} {} is {} of the delivery {p} {} in {}{} {}",
         time(worst.lag_us),
         percent(worst.share),
         time(worst.latency_us),
         s.arm.transport,
+        others(crossings),
         from(s),
         p = worst.p.name(),
     );
@@ -263,17 +262,27 @@ pub(super) fn excused(s: &Seen<'_>) -> [String; 3] {
     ]
 }
 
-pub(super) fn clock_bound(s: &Seen<'_>) -> [String; 3] {
+pub(super) fn clock_bound(crossings: &[Crossing], s: &Seen<'_>) -> [String; 3] {
+    let worst = crossings[0];
     [
         format!(
-            "clock uncertainty is {} of the median latency in {} {}",
-            percent(s.share),
+            "clock uncertainty {} is {} of the delivery {} {} in {}{} {}",
+            time(worst.lag_us),
+            percent(worst.share),
+            worst.p.name(),
+            time(worst.latency_us),
             s.arm.transport,
+            others(crossings),
             from(s)
         ),
         "due and received were read on two clocks, and their offset is not known more precisely".into(),
         "publish from the host that subscribes, or synchronise both clocks with the same source".into(),
     ]
+}
+
+/// The crossings behind the worst one.
+fn others(crossings: &[Crossing]) -> String {
+    crossings[1..].iter().map(|c| format!("; {} of {}", percent(c.share), c.p.name())).collect()
 }
 
 pub(super) fn clocks_unknown(arm: &Arm) -> [String; 3] {

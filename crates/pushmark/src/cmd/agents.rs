@@ -84,6 +84,9 @@ fn table(cards: &[Card]) -> String {
             "{:name$}  {:host$}  {:7}  {shards:7}  {files:7}  {reach}{labels}{busy}",
             card.name, card.host, card.version
         );
+        if !card.wall_clock.is_empty() {
+            let _ = writeln!(text, "{:name$}  wall clock {}", "", card.wall_clock);
+        }
     }
     text
 }

@@ -50,14 +50,7 @@ pub enum Action {
     /// JMeter result file
     Export(export::ExportArgs),
     /// Make the run whose coordinator was lost, from the spools of its agents
-    Reconcile {
-        /// Folders with spools, copied from the agents' machines (`pushmark agent --spool`)
-        #[arg(required = true, value_name = "DIR")]
-        folders: Vec<PathBuf>,
-        /// Format of the result on stdout
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-    },
+    Reconcile(reconcile::ReconcileArgs),
     /// Remove runs with their folders
     Rm {
         /// The runs, each named by its id, or the beginning or last four characters of its id
@@ -73,7 +66,7 @@ pub fn run(args: &RunsArgs) -> anyhow::Result<Exit> {
         Action::List { format } => print(&list(kept(results)?, *format)?)?,
         Action::Show { run, format } => print(&show(kept(results)?, run, *format)?)?,
         Action::Export(asked) => export::run(results, asked)?,
-        Action::Reconcile { folders, format } => return reconcile::run(results, folders, *format),
+        Action::Reconcile(asked) => return reconcile::run(results, asked),
         Action::Rm { runs } => print(&remove(kept(results)?, runs)?)?,
     }
     Ok(Exit::Pass)

@@ -12,7 +12,7 @@ use crate::tool::{self, Ended, Running, Tool, arms, end, have, is_true, nats_ser
 
 /// What the clock of an agent or a monitor in a time namespace of these tests is ahead, µs.
 pub(crate) const HOUR_US: f64 = 3.6e9;
-const SCENARIO: &str = "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n\
+pub(crate) const SCENARIO: &str = "transports = [\"sse\"]\n[target]\nserver = \"builtin\"\n\
     args = [\"--drop\", \"1/7\", \"--dup\", \"1/11\"]\n[load]\nconnections = 60\nramp = { rate = 400 }\n\
     settle = \"300ms\"\nwarmup = \"500ms\"\nduration = \"2s\"\ndrain = \"1s\"\n\
     [subscriptions]\nchannels = 7\nper_connection = 2\n[publisher]\nrate = \"10/s\"\nconnections = 7\n";
@@ -97,6 +97,19 @@ pub(crate) fn counted(run: &Value) -> Vec<Vec<f64>> {
     arms.sort_by_key(|arm| arm["transport"].to_string());
     let of = |arm: &Value| keys.iter().chain(&more).map(|key| number(arm, key)).collect();
     arms.into_iter().map(of).collect()
+}
+
+/// A server that outlives its coordinator, and a scenario for it. `publish`: more of how to publish.
+fn outliving(bus: &Bus, publish: &str) -> (Running, String) {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
+    let server = bus.tool.start(&["serve", "--port", &port.to_string(), "--drop", "1/7", "--dup", "1/11"]);
+    until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let (_, load) = SCENARIO.split_once("[load]").expect("a load");
+    let scenario = format!(
+        "transports = [\"sse\"]\n[target.subscribe]\nsse = \"http://127.0.0.1:{port}/sse?channel={{channels}}\"\n\
+         [target.publish]\nurl = \"http://127.0.0.1:{port}/publish?channel={{channel}}\"\n{publish}[load]{load}"
+    );
+    (server, scenario)
 }
 
 #[test]
@@ -193,17 +206,7 @@ fn a_run_whose_coordinator_was_killed_is_made_from_what_its_agents_have_kept() {
     let Some(mut bus) = Bus::open() else { return };
     bus.agent("a", &["--spool", "kept-a"]);
     bus.agent("b", &["--spool", "kept-b"]);
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
-    // The server outlives the coordinator.
-    let faults = ["serve", "--port", &port.to_string(), "--drop", "1/7", "--dup", "1/11"];
-    let _server = bus.tool.start(&faults);
-    until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
-    let urls = format!(
-        "[target.subscribe]\nsse = \"http://127.0.0.1:{port}/sse?channel={{channels}}\"\n[target.publish]\n\
-         url = \"http://127.0.0.1:{port}/publish?channel={{channel}}\"\nheaders = {{ x-key = \"quite-secret\" }}\n"
-    );
-    let (_, load) = SCENARIO.split_once("[load]").expect("a load");
-    let scenario = format!("transports = [\"sse\"]\n{urls}[load]{load}");
+    let (_server, scenario) = outliving(&bus, "headers = { x-key = \"quite-secret\" }\n");
     let whole_run = bus.measure(&Tool::new(), &scenario, &[]);
 
     let tool = Tool::new();
@@ -236,6 +239,23 @@ fn a_run_whose_coordinator_was_killed_is_made_from_what_its_agents_have_kept() {
     let kept = bus.tool.all_text("kept-a") + &bus.tool.all_text("kept-b");
     assert!(!kept.contains("quite-secret") && !run.to_string().contains("quite-secret"));
 
+    // A second coordinator collects them over the bus, while they are measured or after.
+    let collected = |results: &str, more: &[&str]| {
+        let own = ["runs", "-o", results, "reconcile", "--nats", &bus.url()];
+        bus.tool.run(&[&own[..], more].concat()).never_panicked()
+    };
+    collected("over", &[]).measured();
+    let of_claim = |results: &str| {
+        let names = bus.tool.names(results);
+        names.into_iter().find(|name| name.starts_with("reconciled-")).expect("a run")
+    };
+    let name = of_claim("over");
+    assert_eq!(counted(&bus.tool.run_json(&format!("over/{name}"))), counted(&whole_run));
+    collected("over", &[]).expect(3).says(&["nothing that is wanted is kept by a, b"]);
+    let claim = name.strip_prefix("reconciled-").expect("its claim");
+    collected("again", &["--claim", claim]).measured();
+    collected("other", &["--claim", "another"]).expect(3).says(&["nothing that is wanted"]);
+
     // A folder that was copied twice is one; a missing one is told.
     reconciled(&["kept-a", "kept-b", "kept-a"], "twice");
     assert_eq!(counted(&read("twice")), counted(&whole_run));
@@ -244,6 +264,28 @@ fn a_run_whose_coordinator_was_killed_is_made_from_what_its_agents_have_kept() {
     assert!(half.out.contains("1 of 2 shards are in no spool that was given"), "{half:#?}");
     reconciled(&["none"], "x").expect(2).says(&["none"]);
     reconciled(&["tried-1"], "x").expect(2).says(&["no spool in"]);
+}
+
+/// The coordinator is killed, and another goes on at once: it waits for the agents, and tells the whole run.
+#[test]
+fn a_second_coordinator_goes_on() {
+    let Some(mut bus) = Bus::open() else { return };
+    bus.agent("a", &[]);
+    bus.agent("b", &[]);
+    let (_server, scenario) = outliving(&bus, "");
+    let whole_run = bus.measure(&Tool::new(), &scenario, &[]);
+    let tool = Tool::new();
+    tool.write("s.toml", &scenario);
+    let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
+    running.wait_for("measure");
+    running.signal(Signal::KILL);
+    drop(running);
+    let second = tool.run(&["runs", "-o", "second", "reconcile", "--nats", &bus.url()]).measured();
+    assert!(second.err.contains("still measures"), "{second:#?}");
+    let name = tool.names("second").into_iter().find(|name| name.starts_with("reconciled-")).expect("a run");
+    let run = tool.run_json(&format!("second/{name}"));
+    assert_eq!(counted(&run), counted(&whole_run));
+    assert!(arms(&run)[0]["agents"].as_array().expect("agents").iter().all(|agent| agent["lost"].is_null()));
 }
 
 /// The measured agent stays away for less time than it takes to be given up.

@@ -12,6 +12,7 @@ mod relay;
 
 mod agents;
 mod bayeux;
+mod beside;
 mod browser_probes;
 mod check_command;
 mod cli_commands;
@@ -37,6 +38,7 @@ mod kill_matrix;
 mod logins;
 mod machines;
 mod monitors;
+mod nats_cluster;
 mod outages;
 mod payloads;
 mod publishing;

@@ -1405,8 +1405,8 @@ sse = "http://h/all""#,
        ·       ───────┬──────
        ·              ╰── here
        ╰────
-      help: accepted: {channel} or {channels} in the URL, a header or a
-            message after open
+      help: accepted: {channel} or {channels} in the URL, a header line,
+            the body, or one of `steps` or `after_open`
     "##);
 }
 
@@ -1622,7 +1622,7 @@ sse = { url = "http://h/", after_open = ["x"] }"#,
        ·                                         ──┬──
        ·                                           ╰── found `after_open`
        ╰────
-      help: accepted: `url`, `method`, `body`, `ready`, `cursor`,
+      help: accepted: `url`, `method`, `body`, `steps`, `ready`, `cursor`,
             `resumes`, `ends`, `headers`
     "##);
 }

@@ -1,5 +1,7 @@
 //! What a client requests before it subscribes: it logs in, or negotiates. The requests have a connection of
 //! their own, which is closed before the client connects to subscribe. A new subscription begins with them again.
+//!
+//! A step of a subscription may make a request as well, beside the connection of the subscription, which stays open.
 
 use pushmark_model::plan::Before;
 use pushmark_net::{Connect, Interest, Read, Ready};
@@ -35,12 +37,34 @@ impl Shard {
         self.errand_connects(index);
     }
 
+    /// Begins the request of a step of a client's subscription.
+    pub(super) fn ask_beside(&mut self, index: u32, step: usize) {
+        let at = self.plan.arm.request_of_step(step);
+        let conn = &mut self.crowd[index];
+        let captures = conn.steps.as_ref().map(|steps| steps.captures.clone()).unwrap_or_default();
+        conn.errand = Some(Box::new(Errand { at, captures, ..Errand::default() }));
+        self.errand_connects(index);
+    }
+
+    /// Whether a client makes a request beside its subscription.
+    pub(super) fn asks_beside(&self, index: u32) -> bool {
+        self.crowd[index].errand.as_ref().is_some_and(|errand| errand.at >= self.plan.arm.before.len())
+    }
+
     /// Connects for the next request.
     fn errand_connects(&mut self, index: u32) {
+        let beside = self.asks_beside(index);
         let arm = &self.plan.arm;
         let conn = &mut self.crowd[index];
-        let generation = conn.renew();
-        conn.first.phase = Phase::Connecting;
+        let generation = match beside {
+            // Of the subscription: with that the request is over too.
+            true => conn.first.generation,
+            false => {
+                let generation = conn.renew();
+                conn.first.phase = Phase::Connecting;
+                generation
+            }
+        };
         conn.first.give_up_ns = self.time.now_ns + arm.connect_timeout_ns;
         let Some(errand) = &mut conn.errand else { return };
         let source = match arm.sources.len() {
@@ -194,12 +218,14 @@ impl Shard {
         Progress::More
     }
 
-    /// A request has its answer: the next one follows, or the client connects to subscribe.
+    /// A request has its answer: the next one follows, or the client connects to subscribe, or a step goes on.
     fn errand_answered(&mut self, index: u32) {
-        let before = &self.plan.arm.before;
-        let conn = &mut self.crowd[index];
+        let beside = self.asks_beside(index);
+        let Shard { crowd, plan, .. } = self;
+        let before = &plan.arm.before;
+        let conn = &mut crowd[index];
         let Some(errand) = &mut conn.errand else { return };
-        let request = &before[errand.at];
+        let Some(request) = plan.arm.requests().nth(errand.at) else { return };
         let (status, came) = (errand.status, trouble::shown(&errand.body));
         if !request.expects(status) {
             return self.errand_fails(index, status_kind(status), &format!("answered {status}: {came}"));
@@ -210,6 +236,11 @@ impl Shard {
                 let what = format!("no `{name}` in its answer: {came}");
                 return self.errand_fails(index, "no_capture", &what);
             }
+        }
+        if beside {
+            let captures = std::mem::take(&mut errand.captures);
+            self.end_errand(index);
+            return self.step_answered(index, captures);
         }
         errand.at += 1;
         match before.get(errand.at) {
@@ -235,11 +266,16 @@ impl Shard {
         self.lost(index, Lane::Connect, kind, &what);
     }
 
-    /// Returns the request that waits, in words: `request 1 before the subscription (POST /login)`.
+    /// Returns the request that waits, in words: `request 1 before the subscription (POST /login)`, or `the request of
+    /// step 2 (POST /join)`.
     pub(super) fn errand_in_words(&self, index: u32) -> Option<String> {
         let at = self.crowd[index].errand.as_ref()?.at;
-        let request = self.plan.arm.before.get(at).map(Before::in_words)?;
-        Some(format!("request {} before the subscription ({request})", at + 1))
+        let arm = &self.plan.arm;
+        let request = arm.requests().nth(at).map(Before::in_words)?;
+        Some(match arm.step_of_request(at) {
+            Some(step) => format!("the request of step {} ({request})", step + 1),
+            None => format!("request {} before the subscription ({request})", at + 1),
+        })
     }
 
     fn errand_disconnects(&mut self, index: u32) {

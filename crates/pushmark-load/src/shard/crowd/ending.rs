@@ -17,7 +17,8 @@ impl Shard {
     pub(crate) fn client_timed_out(&mut self, index: u32) {
         if let Some(request) = self.errand_in_words(index) {
             let what = format!("{request}: no answer in time");
-            return self.lost(index, Lane::Connect, "timeout_before", &what);
+            let kind = if self.asks_beside(index) { "timeout_step" } else { "timeout_before" };
+            return self.lost(index, Lane::Connect, kind, &what);
         }
         let conn = &self.crowd[index];
         let (kind, what) = match conn.first.phase {

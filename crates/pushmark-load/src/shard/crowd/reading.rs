@@ -3,6 +3,7 @@
 use std::io;
 
 use pushmark_model::record::SubscribedBy;
+use pushmark_model::transport::Transport;
 use pushmark_net::{Arrival, Batch, Clock, Nanos, Read, Ready, prefetch};
 use pushmark_proto::client::{Event, Lane};
 
@@ -310,12 +311,17 @@ impl Shard {
     }
 
     fn payload_came(&mut self, index: u32, lane: Lane, bytes: &[u8]) {
-        if self.awaits(index) {
+        let awaits = self.awaits(index);
+        if awaits {
             self.step_data(index, bytes);
         }
         self.keep_content(index, lane, bytes);
         self.data(index, lane, bytes);
         self.read_documents(index, lane, bytes);
+        // A stream has no messages: what came is compared as it comes.
+        if awaits && self.transport() == Transport::Stream {
+            self.step_message(index);
+        }
     }
 
     /// A part of a compressed message was inflated.

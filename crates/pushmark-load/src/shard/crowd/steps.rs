@@ -1,7 +1,9 @@
-//! The steps by which a client subscribes over a WebSocket: it sends, awaits, and takes values from what comes.
+//! The steps by which a client subscribes: it sends or requests, awaits, and takes values from what comes.
 
 use pushmark_model::plan::{Since, Wait};
 use pushmark_model::record::SubscribedBy;
+use pushmark_model::template::Captures;
+use pushmark_proto::client::Lane;
 
 use crate::shard::Shard;
 use crate::steps::{MESSAGE_MAX, Steps};
@@ -47,9 +49,32 @@ impl Shard {
         let Some(captures) = matched else { return };
         steps.captures.extend(captures);
         steps.since = Since::default();
-        steps.at += 1;
         steps.waits = false;
+        if conn.errand.is_some() {
+            // Its request is still to be answered.
+            return;
+        }
+        steps.at += 1;
         self.next_steps(index);
+    }
+
+    /// The request of the current step has its answer.
+    pub(super) fn step_answered(&mut self, index: u32, captures: Captures) {
+        let Shard { crowd, plan, time, .. } = self;
+        let conn = &mut crowd[index];
+        let Some(steps) = &mut conn.steps else { return };
+        steps.captures.extend(captures);
+        if steps.waits {
+            let wait = plan.arm.subscribe.steps.get(steps.at).and_then(|step| step.wait.as_ref());
+            conn.first.give_up_ns = time.now_ns + wait.map_or(0, |wait| wait.within_ns);
+            return;
+        }
+        steps.at += 1;
+        self.io.scratch.clear();
+        self.next_steps(index);
+        if !self.io.scratch.is_empty() && self.crowd[index].first.link.is_some() {
+            self.write_scratch(index, Lane::Connect);
+        }
     }
 
     /// Sends what comes next, up to the next message to await.
@@ -58,6 +83,13 @@ impl Shard {
             let Some(at) = self.crowd[index].steps.as_ref().map(|steps| steps.at) else { return };
             let Some(step) = self.plan.arm.subscribe.steps.get(at) else { break };
             let within_ns = step.wait.as_ref().map(|wait| wait.within_ns);
+            if step.request.is_some() {
+                if let Some(steps) = &mut self.crowd[index].steps {
+                    steps.waits = within_ns.is_some();
+                }
+                // Last: a request that fails at once ends the subscription.
+                return self.ask_beside(index, at);
+            }
             if step.send.is_some() {
                 self.say(index, true, |subscribe| subscribe.steps[at].send.as_ref());
             }

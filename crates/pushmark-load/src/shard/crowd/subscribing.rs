@@ -51,9 +51,13 @@ impl Shard {
             self.accounting.record.counts.inflating += u64::from(self.crowd[index].client.inflates());
             self.after_open(index);
         }
+        let upgraded = transport != Transport::WebSocket || status == 101;
+        if transport.is_push() && upgraded && status != 204 && !self.plan.arm.subscribe.steps.is_empty() {
+            self.begin_steps(index);
+        }
     }
 
-    /// Sends the application messages of a new WebSocket or begins its steps, and schedules the periodic ones.
+    /// Sends the application messages of a new WebSocket, and schedules the periodic ones.
     pub(super) fn after_open(&mut self, index: u32) {
         let arm = &self.plan.arm;
         let generation = self.crowd[index].first.generation;
@@ -63,9 +67,6 @@ impl Shard {
         for (n, every) in self.plan.arm.subscribe.every.iter().enumerate().take(8) {
             let token = token::pack(Owner::Every(n as u8), generation, index);
             self.io.wheel.insert(self.time.now_ns + every.after_ns, token);
-        }
-        if !self.plan.arm.subscribe.steps.is_empty() {
-            self.begin_steps(index);
         }
     }
 

@@ -1,0 +1,129 @@
+//! What agents have kept of runs whose coordinator is gone: an agent lists its spools and sends parts of them, and who
+//! goes on for the lost coordinator collects them, once all of the work is over.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use pushmark_cluster::wire::PIECE_MAX;
+use pushmark_cluster::{Access, Bus, is_name, spool_head};
+use pushmark_model::cluster::{Answer, Ask, Card, KeptSpool};
+
+use super::line::{ask_one, called};
+use super::machines::who;
+
+/// Time between two looks at work that goes on.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Lists the spools in the folder of an agent. `working`: whether an arm of a claim is being measured now.
+pub(super) fn list(folder: &Path, agent: &str, working: impl Fn(&str, u32) -> bool) -> Vec<KeptSpool> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let one = |entry: fs::DirEntry| {
+        let head = spool_head(&entry.path()).ok().filter(|head| head.agent == agent)?;
+        Some(KeptSpool {
+            file: entry.file_name().into_string().ok()?,
+            bytes: entry.metadata().ok()?.len(),
+            working: working(&head.claim, head.arm),
+            claim: head.claim,
+        })
+    };
+    let mut all: Vec<KeptSpool> = entries.filter_map(one).collect();
+    all.sort_by(|a, b| a.file.cmp(&b.file));
+    all
+}
+
+/// Returns a part of a spool of this agent, from a position on; empty at its end.
+///
+/// # Errors
+/// Fails if the agent has no such spool.
+pub(super) fn part(folder: &Path, agent: &str, file: &str, from: u64) -> anyhow::Result<Vec<u8>> {
+    let known = list(folder, agent, |_, _| false).into_iter().any(|kept| kept.file == file);
+    if !known {
+        bail!("it has no spool {file:?}");
+    }
+    let mut open = File::open(folder.join(file))?;
+    open.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    open.take(PIECE_MAX as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Copies what all agents on a bus have kept into folders below `into`, one for each claim, and waits for those that
+/// still measure. `wanted`: whether a claim is; `say` tells people what it waits for. Returns the folders, by claim.
+///
+/// # Errors
+/// Fails if the bus cannot be reached, an agent fails, or nothing is kept.
+pub fn collect(
+    access: &Access,
+    into: &Path,
+    wanted: &dyn Fn(&str) -> bool,
+    say: &dyn Fn(&str),
+) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+    let bus = Bus::connect(access, "pushmark runs reconcile")?;
+    let agents: Vec<Card> = who(&bus)?.into_iter().filter(|card| card.beside.is_none()).collect();
+    if agents.is_empty() {
+        bail!("no agent waits there");
+    }
+    let mut folders = BTreeMap::new();
+    for card in &agents {
+        for (number, kept) in over(&bus, card, wanted, say)?.into_iter().enumerate() {
+            // What an agent says is no path.
+            if !is_name(&card.name) || !is_name(&kept.claim) {
+                bail!("{} names a claim {:?}", called(card), kept.claim);
+            }
+            let folder = into.join(&kept.claim);
+            fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            copy(&bus, card, &kept, &folder.join(format!("{}-{number}.spool", card.name)))?;
+            folders.insert(kept.claim, folder);
+        }
+    }
+    if folders.is_empty() {
+        let names: Vec<&str> = agents.iter().map(|card| card.name.as_str()).collect();
+        bail!("nothing that is wanted is kept by {}", names.join(", "));
+    }
+    Ok(folders)
+}
+
+/// Waits until an agent measures nothing more of what is wanted. Returns what it has kept of that.
+fn over(
+    bus: &Bus,
+    card: &Card,
+    wanted: &dyn Fn(&str) -> bool,
+    say: &dyn Fn(&str),
+) -> anyhow::Result<Vec<KeptSpool>> {
+    let mut told = false;
+    loop {
+        let kept = match ask_one(bus, &card.name, &Ask::Kept).with_context(|| called(card))? {
+            Answer::Kept(kept) => kept,
+            other => bail!("{} answers {other:?}", called(card)),
+        };
+        let kept: Vec<KeptSpool> = kept.into_iter().filter(|one| wanted(&one.claim)).collect();
+        if kept.iter().all(|one| !one.working) {
+            return Ok(kept);
+        }
+        if !std::mem::replace(&mut told, true) {
+            say(&format!("{} on {} still measures", called(card), card.host));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn copy(bus: &Bus, card: &Card, kept: &KeptSpool, path: &Path) -> anyhow::Result<()> {
+    let mut copy = File::create(path).with_context(|| path.display().to_string())?;
+    let mut from = 0;
+    while from < kept.bytes {
+        let ask = Ask::Part { file: kept.file.clone(), from };
+        let bytes = match ask_one(bus, &card.name, &ask).with_context(|| called(card))? {
+            Answer::Part(bytes) if !bytes.is_empty() => bytes,
+            Answer::Refused(why) => bail!("{} refuses: {why}", called(card)),
+            _ => bail!("{} has {from} of {} bytes of {}", called(card), kept.bytes, kept.file),
+        };
+        copy.write_all(&bytes)?;
+        from += bytes.len() as u64;
+    }
+    copy.sync_data()?;
+    Ok(())
+}
