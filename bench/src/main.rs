@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `engine.rs`, `growth.rs`, `memory.rs`, `connect.rs`, `ceiling.rs` | a question each, and the figure to reach |
+//! | `engine.rs`, `growth.rs`, `memory.rs`, `connect.rs`, `ceiling.rs`, `fleet.rs` | a question each, and the figure to reach |
 //! | `peers/` | the same work done by other tools |
 //! | `plan.rs` | the arms they ask about |
 //! | `run.rs`, `server.rs`, `terminator.rs` | one measurement: a fresh server, TLS before it, a fresh receiver |
@@ -15,6 +15,7 @@ mod ceiling;
 mod connect;
 mod driver;
 mod engine;
+mod fleet;
 mod floor;
 mod growth;
 mod machine;
@@ -54,6 +55,8 @@ enum Command {
     Growth(growth::Args),
     /// 150,000 deliveries/s on one core, and 400,000 by four in a write: nothing missing
     Ceiling(ceiling::Args),
+    /// Ten million clients over 1,000 agents: planned and merged by one coordinator, on one core
+    Fleet(fleet::Args),
     /// Other load tools on the same work (`cargo xtask bench peers` gets them first)
     Peers(peers::Args),
     /// A receiver: its order on stdin, what it measured on stdout
@@ -69,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Command::Memory(args) => memory::run(args, &cli.common)?,
         Command::Connect(args) => connect::run(args, &cli.common)?,
         Command::Ceiling(args) => ceiling::run(args, &cli.common)?,
+        Command::Fleet(args) => fleet::run(args, &cli.common)?,
         Command::Peers(args) => peers::run(args, &cli.common)?,
         Command::Receive => return receive::run(),
     };

@@ -171,7 +171,7 @@ impl Told {
     }
 
     fn part(&self, plan: &ArmPlan, shards: u32) -> AgentPart {
-        let connections = |shard: &u32| plan.connections_of(*shard, shards, None).len() as u64;
+        let connections = |shard: &u32| plan.share_of(*shard, shards, None);
         let cost = self.cost.clone().unwrap_or_default();
         AgentPart {
             name: self.name.clone(),

@@ -116,19 +116,22 @@ fn program() -> PathBuf {
     shell::target().join("release/pushmark")
 }
 
-/// Where the runs of a suite are kept: beside earlier ones of the same text and scale, else in a new folder.
+/// Where the runs of a suite are kept: beside earlier ones of the same text, scale and CPU, else in a new folder.
+/// Starts of one cell must be of one machine: two differ by more than their starts do.
 fn place(suite: &str, text: &str, scale: f64) -> anyhow::Result<PathBuf> {
     let record = shell::root().join("record");
     let mut folders: Vec<PathBuf> =
         fs::read_dir(&record)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     folders.sort();
     let cpus = std::thread::available_parallelism()?.get();
-    let of_machine = |folder: &&PathBuf| folder.to_string_lossy().ends_with(&format!("-{cpus}-cores"));
+    let model = cpu();
+    let of_machine = |folder: &&PathBuf| folder.to_string_lossy().contains(&format!("-{cpus}-cores"));
     let same = |folder: &PathBuf| {
         let kept = json(&folder.join("suite.json")).ok()?;
         let scaled = kept.get("scale_time").and_then(Value::as_f64).unwrap_or(1.0);
         let here = measured_of(kept.get("text")?.as_str()?) == measured_of(text);
-        (here && (scaled - scale).abs() < 1e-9).then_some(())
+        let its_cpu = cpu_of(folder).is_none_or(|its| its == model);
+        (here && its_cpu && (scaled - scale).abs() < 1e-9).then_some(())
     };
     let known = folders.iter().rev().filter(of_machine).map(|folder| folder.join(suite));
     if let Some(known) = known.into_iter().find(|folder| same(folder).is_some()) {
@@ -136,7 +139,29 @@ fn place(suite: &str, text: &str, scale: f64) -> anyhow::Result<PathBuf> {
     }
     let mut date = shell::command(&["date", "-u", "+%F"]);
     let today = String::from_utf8(date.output()?.stdout)?;
-    Ok(record.join(format!("{}-{cpus}-cores", today.trim())).join(suite))
+    Ok(record.join(format!("{}-{cpus}-cores-{}", today.trim(), slug(&model))).join(suite))
+}
+
+/// This machine's CPU, as a run names it.
+fn cpu() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("model name"));
+    line.and_then(|line| line.split_once(':')).map_or_else(String::new, |(_, name)| name.trim().to_owned())
+}
+
+/// The CPU of the kept runs of a suite.
+fn cpu_of(folder: &Path) -> Option<String> {
+    let runs = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path().join("run.json"));
+    let run = runs.into_iter().find(|path| path.is_file())?;
+    json(&run).ok()?["environment"]["cpu"].as_str().map(str::to_owned)
+}
+
+/// A CPU's name in a folder's: `intel-xeon`.
+fn slug(cpu: &str) -> String {
+    let plain = cpu.replace("(R)", " ").replace("(TM)", " ").to_lowercase();
+    let words = plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let telling = words.filter(|word| !["processor", "cpu"].contains(word));
+    telling.take(3).collect::<Vec<_>>().join("-")
 }
 
 /// Puts earlier runs into the folder that is measured in, if they are not there.
@@ -225,6 +250,13 @@ fn length(text: &str) -> anyhow::Result<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cpu_names_a_folder() {
+        assert_eq!(slug("Intel(R) Xeon(R) Processor"), "intel-xeon");
+        assert_eq!(slug("AMD EPYC"), "amd-epyc");
+        assert_eq!(slug("AMD Ryzen 9 7950X 16-Core Processor"), "amd-ryzen-9");
+    }
 
     #[test]
     fn a_time_has_a_unit() {

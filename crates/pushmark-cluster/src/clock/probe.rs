@@ -15,6 +15,12 @@ use super::interval::{Exchange, Interval, interval};
 
 /// Time between two probes of an agent.
 const EVERY_NS: u64 = 100_000_000;
+/// Time for each agent in that, where they are many: a coordinator's core has other things to do.
+const EACH_NS: u64 = 5_000_000;
+/// The longest time between two probes of an agent.
+const EVERY_MAX_NS: u64 = 1_000_000_000;
+/// Probes before they become rarer: a run waits for the first ones.
+const FIRST: u32 = 20;
 /// Exchanges of half a minute: the drift of a clock is even for as long.
 const WINDOW_NS: u64 = 30_000_000_000;
 /// Time after which a thread looks whether it must end.
@@ -242,13 +248,14 @@ impl Probing {
         let mut bytes = [0; 2 * LENGTH];
         let began = Clock::now();
         let mut due = began;
+        let later_ns = (of.len() as u64 * EACH_NS).clamp(EVERY_NS, EVERY_MAX_NS);
         let mut number = 0;
         let mut connections: Vec<Worker> = Vec::new();
         let mut looked = false;
         while !over.load(Ordering::Relaxed) {
             if Clock::now() >= due {
                 number += 1;
-                due += EVERY_NS;
+                due += if number <= FIRST { EVERY_NS } else { later_ns };
                 for (agent, address) in of.iter().enumerate() {
                     let ask =
                         Datagram { agent: agent as u32, number, sent: Clock::now(), heard: 0, answered: 0 };
@@ -260,7 +267,7 @@ impl Probing {
                 looked = true;
                 connections.extend(self.connect_to_the_silent());
             }
-            let wait = due.saturating_sub(Clock::now()).clamp(1_000, EVERY_NS);
+            let wait = due.saturating_sub(Clock::now()).clamp(1_000, later_ns);
             if socket.set_read_timeout(Some(Duration::from_nanos(wait))).is_err() {
                 return;
             }

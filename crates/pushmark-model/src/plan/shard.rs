@@ -80,6 +80,19 @@ impl ArmPlan {
         its.sort_unstable();
         its
     }
+
+    /// Returns how many connections [`ArmPlan::connections_of`] gives a shard, without dealing them: a coordinator
+    /// asks for all of its agents.
+    pub fn share_of(&self, shard: u32, shards: u32, half: Option<Half>) -> u64 {
+        let (all, shards) = match (half, &self.hybrid) {
+            (Some(half), Some(hybrid)) => {
+                let is_of = |n: &u64| hybrid.sides.half_of(*n, self.connections) == half;
+                ((0..self.connections).filter(is_of).count() as u64, shards / 2)
+            }
+            _ => (self.connections, shards),
+        };
+        all.saturating_sub(u64::from(shard % shards)).div_ceil(u64::from(shards))
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +114,23 @@ mod tests {
             port: 1,
             clock_ahead_us: 0,
             machine_shards: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_share_is_counted_as_it_is_dealt() {
+        for connections in [0, 1, 5, 6, 7, 100, 1_001] {
+            let arm = ArmPlan { connections, ..arm() };
+            for shards in 1..9 {
+                for shard in 0..shards {
+                    let dealt = arm.connections_of(shard, shards, None).len() as u64;
+                    assert_eq!(
+                        arm.share_of(shard, shards, None),
+                        dealt,
+                        "{connections}: {shard} of {shards}"
+                    );
+                }
+            }
         }
     }
 

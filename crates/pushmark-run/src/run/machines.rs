@@ -40,7 +40,7 @@ fn part(at: usize, agents: &Agents<'_>) -> AgentPart {
     let Agents { machines, plan, .. } = *agents;
     let card = machines.cards().nth(at).expect("as many cards as parts");
     let shards: Vec<u32> = (0..agents.shards).filter(|shard| machines.agent_of(*shard) == at).collect();
-    let connections = |shard: &u32| plan.connections_of(*shard, agents.shards, None).len() as u64;
+    let connections = |shard: &u32| plan.share_of(*shard, agents.shards, None);
     let cost = agents.spent.iter().find(|spent| spent.agent == at).map(|spent| &spent.cost);
     let number = at + 1;
     let lost = agents.lost.iter().find(|lost| lost.agent.0 == number);
