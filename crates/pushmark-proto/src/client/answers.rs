@@ -12,6 +12,8 @@ pub(super) struct Answers {
     at: u32,
     /// One bit for each heartbeat that the part still matches.
     alive: u16,
+    /// The line so far ends with a carriage return, which is not compared yet.
+    cr: bool,
     /// One bit for each heartbeat of the message that is not answered yet.
     found: u16,
     /// The message contained a heartbeat.
@@ -26,17 +28,38 @@ pub(super) struct Answers {
 
 impl Default for Answers {
     fn default() -> Answers {
-        Answers { at: 0, alive: u16::MAX, found: 0, beat: false, other: false, ending: false, text: false }
+        Answers {
+            at: 0,
+            alive: u16::MAX,
+            cr: false,
+            found: 0,
+            beat: false,
+            other: false,
+            ending: false,
+            text: false,
+        }
     }
 }
 
 impl Answers {
     /// Compares the next bytes of the message.
+    #[inline]
     pub(super) fn look(&mut self, config: &Config, bytes: &[u8]) {
         if config.answers.is_empty() {
             return;
         }
         let Some(separator) = config.separator else { return self.compare(config, bytes) };
+        // Most messages are one part, longer than any heartbeat and its carriage return. Without a branch for each byte
+        // the search is a few vector instructions.
+        let divided = bytes.iter().fold(false, |found, byte| found | (*byte == separator));
+        if !divided && config.answers.iter().all(|(on, _)| bytes.len() > on.len() + 1) {
+            (self.at, self.alive) = (1, 0);
+            return;
+        }
+        self.look_at_parts(config, separator, bytes);
+    }
+
+    fn look_at_parts(&mut self, config: &Config, separator: u8, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(separator, rest) {
             self.compare_part(config, separator, &rest[..at]);
@@ -46,12 +69,18 @@ impl Answers {
         self.compare_part(config, separator, rest);
     }
 
-    /// Ends the message.
-    pub(super) fn message_ends(&mut self, config: &Config, text: bool) {
+    /// Ends the message. Returns whether there is nothing to answer in it.
+    #[inline]
+    pub(super) fn message_ends(&mut self, config: &Config, text: bool) -> bool {
+        if self.alive == 0 && !self.beat {
+            *self = Answers::default();
+            return true;
+        }
         // A message without a separator is one part, even an empty one.
         self.other |= config.separator.is_none() && self.at == 0;
         self.part_ends(config);
         (self.ending, self.text) = (true, text);
+        false
     }
 
     /// Returns whether a message has ended, and not all of its events are reported.
@@ -77,15 +106,18 @@ impl Answers {
         beat && !other
     }
 
-    /// Lines may end with CR LF: a CR is no part of a heartbeat then.
+    /// Lines may end with CR LF: a CR at the end of a line is no part of a heartbeat.
     fn compare_part(&mut self, config: &Config, separator: u8, bytes: &[u8]) {
-        if self.alive == 0 {
+        if self.alive == 0 || bytes.is_empty() {
             return;
         }
-        match separator {
-            b'\n' => bytes.split(|byte| *byte == b'\r').for_each(|piece| self.compare(config, piece)),
-            _ => self.compare(config, bytes),
+        if std::mem::take(&mut self.cr) {
+            // The line goes on behind it.
+            self.compare(config, b"\r");
         }
+        let line = bytes.strip_suffix(b"\r").filter(|_| separator == b'\n');
+        self.cr = line.is_some();
+        self.compare(config, line.unwrap_or(bytes));
     }
 
     fn compare(&mut self, config: &Config, bytes: &[u8]) {
@@ -106,7 +138,7 @@ impl Answers {
 
     fn part_ends(&mut self, config: &Config) {
         let (at, alive) = (self.at, self.alive);
-        (self.at, self.alive) = (0, u16::MAX);
+        (self.at, self.alive, self.cr) = (0, u16::MAX, false);
         if at == 0 {
             return;
         }
@@ -174,6 +206,25 @@ mod tests {
         let records = config(Some(0x1e), &["{\"type\":6}"]);
         assert_eq!(heard(&records, &[b"{\"type\":6}\x1e"]), (vec![0], true));
         assert_eq!(heard(&records, &[b"{\"type\":1}\x1e{\"type\":6}\x1e"]), (vec![0], false));
+    }
+
+    #[test]
+    fn long_heartbeats_are_as_good_as_short_ones() {
+        for length in [1, 63, 64, 65, 127, 300] {
+            let on = "h".repeat(length);
+            let lines = config(Some(b'\n'), &[&on]);
+            let more = "h".repeat(length + 1);
+            for (message, expected) in [
+                (on.clone(), (vec![0], true)),
+                (format!("{on}\r"), (vec![0], true)),
+                (format!("{on}\r\r"), (vec![], false)),
+                (format!("{on}\rx"), (vec![], false)),
+                (more.clone(), (vec![], false)),
+                (format!("{more}\n{on}"), (vec![0], false)),
+            ] {
+                assert_eq!(heard(&lines, &[message.as_bytes()]), expected, "{length}: {message:?}");
+            }
+        }
     }
 
     proptest! {

@@ -289,8 +289,10 @@ impl WebSocket {
         if config.answers.is_empty() {
             return Event::MessageEnd;
         }
-        self.answers.message_ends(config, text);
-        self.answer(config, out)
+        match self.answers.message_ends(config, text) {
+            true => Event::MessageEnd,
+            false => self.answer(config, out),
+        }
     }
 
     /// Answers the heartbeats of a message that has ended. Returns the event of one that the driver must answer,
