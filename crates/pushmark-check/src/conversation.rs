@@ -58,6 +58,7 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
         journal.note("· publishes one message".into());
         publisher.insert(Publisher::open(t, transport)?).publish(asked.channel, &message)?;
     }
+    let mut heard = false;
     let until = Instant::now() + asked.listens;
     let polls = listener.arm().transport == Transport::Poll;
     let pause = Duration::from_nanos(listener.arm().poll.interval_ns);
@@ -70,6 +71,7 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
         }
         let piece = listener.next()?;
         for stamp in stamps(&piece) {
+            heard = true;
             let late_us = super::trial::now_us().saturating_sub(stamp.due_us);
             journal.note(format!(
                 "· that is message {}, {:.1} ms after it was due",
@@ -77,6 +79,12 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
                 late_us as f64 / 1e3
             ));
         }
+    }
+    if publisher.is_some() && !heard {
+        let time = asked.listens;
+        journal.note(format!(
+            "· the message did not come within {time:?}: look at its answer, and at what the client subscribed to"
+        ));
     }
     Ok(())
 }

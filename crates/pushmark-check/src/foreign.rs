@@ -420,10 +420,18 @@ fn resumes(t: &mut Trial<'_>, transport: &str) -> Outcome {
     let first = stamped(nonce, 0, 0, 64);
     publisher.publish(&channel, &first)?;
     listener.until(&first)?;
-    let last_event_id = match &listener.conversation {
+    let id = |listener: &Listener| match &listener.conversation {
         Conversation::Sse(events) => events.last_id(),
         _ => String::new(),
     };
+    let first_id = id(&listener);
+    let second = stamped(nonce, 1, 0, 64);
+    publisher.publish(&channel, &second)?;
+    listener.until(&second)?;
+    let last_event_id = id(&listener);
+    if !last_event_id.is_empty() && last_event_id == first_id {
+        return Err(Miss::NotOffered("its events all have the same id".into()));
+    }
     let Listener { arm, port, cursor, conversation, .. } = listener;
     drop(conversation);
     if cursor.is_empty() && last_event_id.is_empty() {

@@ -9,7 +9,7 @@ use pushmark_model::template::{Template, Values};
 use pushmark_proto::websocket::Opcode;
 
 use super::endpoint::Endpoint;
-use super::outcome::{Miss, Outcome, Step, failed, holds};
+use super::outcome::{Miss, Outcome, Step, failed, holds, shown};
 use super::talk::{data, values};
 use super::trial::Trial;
 use super::websocket::Socket;
@@ -109,6 +109,8 @@ impl Publisher {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let body = publish.body.rendered(&values);
         let answer = wire.ask(&publish.method, &publish.path.render_text(&values), &lines, &body)?;
+        wire.journal
+            .came(|| format!("{} {} bytes {}", answer.status, answer.body.len(), shown(&answer.body)));
         holds((200..300).contains(&answer.status), || format!("a publication is answered {}", answer.words()))
     }
 }

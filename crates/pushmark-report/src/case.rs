@@ -246,6 +246,16 @@ impl<'a> ArmView<'a> {
         concerned.map(|reason| reason.state).max().unwrap_or(VerdictState::Valid)
     }
 
+    /// Returns the p50 and the p99, µs, of the deliveries that one machine published and received, of its first start
+    /// that has some; those that are not to be believed are absent.
+    pub(crate) fn loopback_share(&self) -> Option<[Option<i64>; 2]> {
+        let share = self.deliveries().find_map(|delivery| delivery.loopback_share.as_ref())?;
+        let believed = |p: &str, us: Option<i64>| {
+            us.filter(|_| self.state_of(&format!("delivery.loopback_share.{p}")) != VerdictState::Invalid)
+        };
+        Some([believed("p50", share.p50_us), believed("p99", share.p99_us)])
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.mark.name
     }

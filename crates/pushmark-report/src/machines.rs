@@ -5,7 +5,7 @@ use pushmark_chart::numbers::PAGE;
 use pushmark_chart::table::{Cell, Table};
 use pushmark_model::run::{AgentClock, Arm};
 
-use super::case::Case;
+use super::case::{ArmView, Case};
 
 /// Renders the section; nothing if all was done on one machine.
 pub(crate) fn html(case: &Case<'_>) -> Markup {
@@ -27,14 +27,13 @@ fn starts<'c>(case: &'c Case<'_>) -> impl Iterator<Item = &'c Arm> {
 }
 
 fn note(case: &Case<'_>) -> String {
-    let share = starts(case).filter_map(|arm| arm.delivery.as_ref()?.loopback_share.as_ref()).next();
+    let share = case.arms.iter().find_map(ArmView::loopback_share);
     let ms = |us: Option<i64>| us.map_or("–".to_owned(), |us| PAGE.three(us as f64 / 1_000.0));
-    let share = share.map_or(String::new(), |share| {
+    let share = share.map_or(String::new(), |[p50, p99]| {
         format!(
-            " Published and received on one machine: p50 {}, p99 {} ms of {} deliveries; no second clock is in these.",
-            ms(share.p50_us),
-            ms(share.p99_us),
-            PAGE.count(share.count)
+            " Published and received on one machine: p50 {}, p99 {} ms; no second clock is in these.",
+            ms(p50),
+            ms(p99)
         )
     });
     format!(

@@ -189,7 +189,7 @@ fn displacements(arm: &Arm, facts: &Facts) -> Vec<Reason> {
         let names: Vec<String> = some
             .iter()
             .flat_map(|(moved, _)| {
-                [family::LATENCY, family::FROM_SENT, family::LATENCY_STAMPED]
+                [family::LATENCY, family::LOOPBACK_SHARE, family::FROM_SENT, family::LATENCY_STAMPED]
                     .map(|family| format!("{family}.{}", moved.p.metric()))
             })
             .collect();

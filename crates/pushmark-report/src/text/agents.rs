@@ -3,9 +3,9 @@
 
 use pushmark_chart::numbers::TERMINAL;
 use pushmark_chart::terminal::Pen;
-use pushmark_model::run::{AgentClock, AgentPart, Arm, MonitorPart, VerdictState};
+use pushmark_model::run::{AgentClock, AgentPart, MonitorPart, VerdictState};
 
-use super::super::case::Case;
+use super::super::case::{ArmView, Case};
 
 /// Writes a blank line, a head and a line a machine of the first arm; nothing if all was done here.
 pub(super) fn lines(case: &Case<'_>, pen: &Pen) -> Vec<String> {
@@ -36,22 +36,17 @@ pub(super) fn lines(case: &Case<'_>, pen: &Pen) -> Vec<String> {
     out.extend(apart_us.reduce(f64::max).map(|us| {
         pen.dim(&format!("  of two machines: a latency may be off by {} ms", TERMINAL.three(us / 1_000.0)))
     }));
-    out.extend(starts().find_map(|arm| loopback_share(arm)).map(|text| pen.dim(&text)));
+    out.extend(case.arms.iter().find_map(loopback_share).map(|text| pen.dim(&text)));
     let lost = monitors().find(|monitor| monitor.lost.is_some());
     out.extend(lost.or_else(|| monitors().next()).map(|monitor| monitor_line(monitor, pen)));
     out
 }
 
 /// The latency that no second clock is in.
-fn loopback_share(arm: &Arm) -> Option<String> {
-    let share = arm.delivery.as_ref()?.loopback_share.as_ref()?;
+fn loopback_share(arm: &ArmView<'_>) -> Option<String> {
+    let [p50, p99] = arm.loopback_share()?;
     let ms = |us: Option<i64>| us.map_or("–".to_owned(), |us| TERMINAL.three(us as f64 / 1_000.0));
-    Some(format!(
-        "  of one machine, no second clock: p50 {}, p99 {} ms of {} deliveries",
-        ms(share.p50_us),
-        ms(share.p99_us),
-        TERMINAL.count(share.count)
-    ))
+    Some(format!("  of one machine, no second clock: p50 {}, p99 {} ms", ms(p50), ms(p99)))
 }
 
 fn monitor_line(monitor: &MonitorPart, pen: &Pen) -> String {

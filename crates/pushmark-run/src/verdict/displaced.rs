@@ -26,7 +26,12 @@ pub fn displaced(delivery: &Delivery, times: &Times, ours: bool, apart: bool) ->
         let read = if stamped { &times.read_lag_stamped } else { &times.read_lag };
         let sent = if ours { above(own, allowed_us) } else { 0.0 };
         let late = (above(read, allowed_us) + sent).min(1.0) - rank_slack(p.share());
-        let without_us = times.latency.quantile((p.share() - late).max(0.0))?;
+        let at_worst_us = times.latency.quantile((p.share() - late).max(0.0))?;
+        // Where stamps speak for all deliveries, the target's part is known better: what reached the kernel in time,
+        // but for what was sent late.
+        let sent_late = (sent - rank_slack(p.share())).max(0.0);
+        let arrived_us = times.latency_stamped.quantile((p.share() - sent_late).max(0.0)).filter(|_| stamped);
+        let without_us = arrived_us.map_or(at_worst_us, |us| us.max(at_worst_us).min(shown_us));
         let moved = late > 0.0 && shown_us - without_us > allowed_us;
         moved.then_some(Displaced { p, shown_us, without_us, late })
     };
@@ -73,6 +78,29 @@ mod tests {
         assert_eq!(p90_ms(0, 8, 0), None, "one in twelve does not reach it");
         assert_eq!(p90_ms(15, 0, 3), None, "the server alone is late at this percentile");
         assert_eq!(p90_ms(10, 1, 0), None, "one in a hundred is a rank");
+    }
+
+    /// A broadcast that is read one by one: most deliveries are read late, and the target itself took its time.
+    #[test]
+    fn stamps_tell_what_the_target_took_of_a_fan_out() {
+        let mut times = Times::default();
+        times.latency.record_many_us(2_000, 1_000);
+        times.read_lag.record_many_us(600, 1_000);
+        let of = |times: &Times| {
+            let latency = times.latency.summary_of_all();
+            let read_lag_stamped =
+                (times.read_lag_stamped.count() > 0).then(|| times.read_lag_stamped.summary_of_all());
+            let delivery = Delivery { latency, delivered: 1_000, read_lag_stamped, ..Delivery::default() };
+            let all = displaced(&delivery, times, true, false);
+            all.iter().find(|d| d.p == P::P50).map(|d| d.without_us)
+        };
+        times.latency.record_many_us(300, 20);
+        assert!(of(&times).is_some_and(|us| us < 310), "at worst it is the least of all");
+        times.read_lag_stamped.record_many_us(600, 1_000);
+        times.latency_stamped.record_many_us(1_400, 1_000);
+        assert!(of(&times).is_some_and(|us| (1_390..1_410).contains(&us)), "{:?}", of(&times));
+        times.publish_lag.record_many_us(900, 1_000);
+        assert!(of(&times).is_some_and(|us| us < 1_410), "what was sent late is not the target's");
     }
 
     #[test]

@@ -43,15 +43,19 @@ fn is_not_shown(arm: &Arm, heard: &ReceivedTotals) -> bool {
 
 fn not_shown(arm: &Arm, heard: &ReceivedTotals) -> [String; 3] {
     let asked = TERMINAL.count(arm.connections.asked);
+    let confirmed =
+        arm.connections.opened > 0 && ["acknowledged", "ready"].contains(&arm.subscribed_by.as_str());
     [
         format!(
             "no sign of a subscription: none of {asked} clients of {} received a publication; {}",
             arm.transport,
             what_came(arm, heard)
         ),
-        "the target accepted publications, but nothing shows that a client was subscribed: the loss may be the scenario's fault"
-            .into(),
-        "run pushmark check with this scenario: it shows what each side sent; then correct target.subscribe"
+        match confirmed {
+            true => "the target confirmed subscriptions and accepted publications, but no publication came: they may have gone elsewhere, or an answer may say why".into(),
+            false => "the target accepted publications, but nothing shows that a client was subscribed: the loss may be the scenario's fault".into(),
+        },
+        "run pushmark try with this scenario: it shows what each side sent and answered; then correct target.subscribe or target.publish"
             .into(),
     ]
 }
