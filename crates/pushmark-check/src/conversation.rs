@@ -8,9 +8,9 @@ use pushmark_model::transport::Transport;
 
 use super::Subject;
 use super::chance::Chance;
-use super::foreign::Listener;
 use super::journal::Journal;
 pub use super::journal::Line;
+use super::listener::Listener;
 use super::outcome::{Miss, Outcome};
 use super::publisher::Publisher;
 use super::trial::{Trial, stamped, stamps};
@@ -62,14 +62,27 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
     let until = Instant::now() + asked.listens;
     let polls = listener.arm().transport == Transport::Poll;
     let pause = Duration::from_nanos(listener.arm().poll.interval_ns);
+    let every = listener.arm().subscribe.every.clone();
+    let mut due: Vec<Instant> =
+        every.iter().map(|one| Instant::now() + Duration::from_nanos(one.after_ns)).collect();
     while Instant::now() < until {
+        for (one, due) in every.iter().zip(&mut due).filter(|(_, due)| **due <= Instant::now()) {
+            listener.say(&one.send)?;
+            *due += Duration::from_nanos(one.after_ns);
+        }
         if listener.is_quiet(LOOK) {
             continue;
         }
         if polls {
             std::thread::sleep(pause.min(until.saturating_duration_since(Instant::now())));
         }
-        let piece = listener.next()?;
+        // Pings and comments come without a message.
+        let next = due.iter().copied().chain([until]).min().unwrap_or(until);
+        listener.waits_until(next);
+        let piece = match listener.next() {
+            Err(_) if Instant::now() >= next => continue,
+            piece => piece?,
+        };
         for stamp in stamps(&piece) {
             heard = true;
             let late_us = super::trial::now_us().saturating_sub(stamp.due_us);

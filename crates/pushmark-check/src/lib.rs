@@ -17,6 +17,7 @@ mod endpoint;
 mod foreign;
 mod journal;
 pub mod launch;
+mod listener;
 mod outcome;
 mod patience;
 mod polling;

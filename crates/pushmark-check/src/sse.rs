@@ -2,7 +2,7 @@
 
 use pushmark_proto::sse::{Decoder, Event};
 
-use super::outcome::{Step, failed};
+use super::outcome::{Outcome, Step, failed};
 use super::wire::{Piece, Wire};
 
 /// One event.
@@ -53,6 +53,17 @@ impl Events {
                 Piece::End => return Ok(None),
             }
         }
+    }
+
+    /// Reads until a text has come, in an event or in a comment. Nothing of it is lost for the events.
+    pub(super) fn until_ready(&mut self, ready: &[u8]) -> Outcome {
+        while memchr::memmem::find(&self.rest, ready).is_none() {
+            match self.wire.piece()? {
+                Piece::Chunk(data) => self.rest.extend_from_slice(&data),
+                Piece::End => return Err(failed("the event stream ended before the text that confirms it")),
+            }
+        }
+        Ok(())
     }
 
     /// The id to reconnect with.

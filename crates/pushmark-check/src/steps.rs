@@ -6,7 +6,7 @@ use pushmark_model::plan::{Since, Step as Asked, Wait};
 use pushmark_model::template::Captures;
 
 use super::before::ask;
-use super::foreign::Listener;
+use super::listener::Listener;
 use super::outcome::{Outcome, Step, brief, holds, shown};
 use super::trial::Trial;
 

@@ -121,6 +121,8 @@ pub(super) struct Wire {
     chunk: Vec<u8>,
     /// The last answer closed the connection (RFC 9112 9.6): the next request opens a new one.
     ends: bool,
+    /// Nothing is waited for beyond this instant.
+    pub(super) until: Option<Instant>,
     pub(super) chance: Chance,
     pub(super) journal: Journal,
 }
@@ -146,6 +148,7 @@ impl Wire {
             until_close: false,
             chunk,
             ends: false,
+            until: None,
             chance,
             journal,
         })
@@ -240,8 +243,8 @@ impl Wire {
     }
 
     fn read(&mut self, what: &str) -> Outcome {
-        let started = Instant::now();
-        match self.read_more(started + PATIENCE) {
+        let patience = Instant::now() + PATIENCE;
+        match self.read_more(self.until.map_or(patience, |until| until.min(patience))) {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let (so_far, why) = (self.so_far(), &self.last_words);

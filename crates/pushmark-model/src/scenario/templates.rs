@@ -363,8 +363,10 @@ impl Compiler<'_> {
                 let key = format!("{key}.steps[{n}]");
                 self.refuse_keys(&key, &[("send", true)], &why, "`request`, `wait`, `capture`");
             }
-            let accepted =
-                "`url`, `method`, `body`, `steps`, `ready`, `cursor`, `resumes`, `ends`, `headers`";
+            let accepted = match talks {
+                true => "`url`, `method`, `body`, `steps`, `ready`, `ends`, `headers`",
+                false => "`url`, `method`, `body`, `cursor`, `resumes`, `headers`",
+            };
             self.refuse_keys(key, &subprotocol, &why, accepted);
             if !transport.is_bayeux() {
                 self.refuse_keys(key, &messages, &why, accepted);

@@ -26,7 +26,8 @@ pub fn nobody_came(arms: &[Unserved<'_>]) -> String {
         let port = to.port.map_or(", the port it was given".to_owned(), |port| format!(":{port}"));
         text.push_str(&format!("\n  {}", plan.transport));
         let over = if to.tls { " over TLS" } else { "" };
-        text.push_str(&format!("\n    sent    GET {} HTTP/1.1 to {host}{port}{over}", to.path.source()));
+        let (method, path) = (&to.method, to.path.source());
+        text.push_str(&format!("\n    sent    {method} {path} HTTP/1.1 to {host}{port}{over}"));
         for (kind, n) in *failed {
             // Clients that reconnect can fail more than once.
             let of = if *n > plan.connections { "attempts of" } else { "of" };

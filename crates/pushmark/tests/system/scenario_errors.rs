@@ -1622,8 +1622,8 @@ sse = { url = "http://h/", after_open = ["x"] }"#,
        ·                                         ──┬──
        ·                                           ╰── found `after_open`
        ╰────
-      help: accepted: `url`, `method`, `body`, `steps`, `ready`, `cursor`,
-            `resumes`, `ends`, `headers`
+      help: accepted: `url`, `method`, `body`, `steps`, `ready`, `ends`,
+            `headers`
     "##);
 }
 
