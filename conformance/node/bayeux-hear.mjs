@@ -21,7 +21,7 @@ async function leave() {
 process.on('SIGTERM', leave)
 for (const channel of channels.split(',')) {
   await bayeux.subscribe(channel, (channel, data) => {
-    say({ channel, message: data })
+    say({ channel, message: data, at_us: Number(process.hrtime.bigint() / 1000n) })
     if (++heard === Number(count)) leave()
   })
   say({ subscribed: channel, transport: bayeux.transport() })

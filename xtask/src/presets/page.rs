@@ -11,7 +11,7 @@ use crate::shell;
 const MADE: &str = "<!-- written by `cargo xtask presets`: edit servers.toml -->";
 
 /// Returns the page.
-pub(super) fn write(server: &Server, preset: &str, seen: &Seen) -> anyhow::Result<String> {
+pub(super) fn write(server: &Server, seen: &Seen) -> anyhow::Result<String> {
     let arm = &seen.run["arms"][0];
     let count = |pointer: &str| arm.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
     let commit = shell::command(&["git", "rev-parse", "--short", "HEAD"]).output()?;
@@ -23,10 +23,13 @@ pub(super) fn write(server: &Server, preset: &str, seen: &Seen) -> anyhow::Resul
 
     let mut out = format!("# {}\n\n{MADE}\n\n", server.title);
     writeln!(out, "Server: {}. {}\n", server.server, server.note)?;
-    writeln!(out, "## Start it\n\n```\nnpm ci --prefix conformance/node\n{}\n```\n", server.start.join(" "))?;
+    let install = server.install.as_ref().map(|install| format!("{install}\n")).unwrap_or_default();
+    let start = server.start.join(" ");
+    writeln!(out, "## Start it\n\n```\n{install}{}{start}\n```\n", packages(server))?;
     writeln!(out, "It prints its port. Then\n\n```\n{}\n```\n", seen.command)?;
-    writeln!(out, "The preset ([`presets/{0}.toml`](../../presets/{0}.toml)):\n", server.preset)?;
-    writeln!(out, "```toml\n{}\n```\n", preset.trim())?;
+    let kind = if server.url.is_some() { "preset" } else { "scenario" };
+    writeln!(out, "The {kind} ([`{0}`](../../{0})):\n", server.described())?;
+    writeln!(out, "```toml\n{}\n```\n", seen.described.trim())?;
     writeln!(out, "## Result\n\n```text\n{}\n```\n", seen.text.trim_matches('\n'))?;
     writeln!(out, "## Its own client beside it\n")?;
     let due = count("/published/due");
@@ -55,6 +58,14 @@ pub(super) fn write(server: &Server, preset: &str, seen: &Seen) -> anyhow::Resul
     Ok(out)
 }
 
+/// The commands that get the packages of its scripts.
+fn packages(server: &Server) -> String {
+    let words = || server.start.iter().chain(&server.hear);
+    let of = |folder: &&str| words().any(|word| word.starts_with(*folder) && word.ends_with(".mjs"));
+    let folders = ["conformance/node", "conformance/servers"].into_iter().filter(of);
+    folders.map(|folder| format!("npm ci --prefix {folder}\n")).collect()
+}
+
 fn ms(us: i64) -> String {
     format!("{:.2} ms", us as f64 / 1e3)
 }
@@ -63,10 +74,16 @@ fn ms(us: i64) -> String {
 pub(super) fn index(servers: &[Server]) -> String {
     let mut out = format!("# Real servers of the presets\n\n{MADE}\n\n");
     out.push_str(
-        "Each page was made by running it: the real server, the preset, and the ecosystem's own client beside pushmark's crowd. `pushmark presets` lists all presets; those without a page were not run against a real server here.\n\n| preset | server |\n|---|---|\n",
+        "Each page was made by running it: the real server, and the ecosystem's own client beside pushmark's crowd. `pushmark presets` lists all presets; those without a page were not run against a real server here.\n\n",
     );
-    for server in servers {
-        out.push_str(&format!("| [{0}]({0}.md) | {1} |\n", server.preset, server.server));
+    for (head, has_preset) in [("preset", true), ("scenario", false)] {
+        if !has_preset {
+            out.push_str("\nWithout a preset, by a scenario alone:\n\n");
+        }
+        out.push_str(&format!("| {head} | server |\n|---|---|\n"));
+        for server in servers.iter().filter(|server| server.url.is_some() == has_preset) {
+            out.push_str(&format!("| [{0}]({0}.md) | {1} |\n", server.name, server.server));
+        }
     }
     out
 }

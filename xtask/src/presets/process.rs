@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use crate::shell;
 
 /// The longest wait for a line.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Silence after which nothing more is expected.
 const QUIET: Duration = Duration::from_millis(500);
 
@@ -55,7 +55,15 @@ impl Process {
 }
 
 impl Drop for Process {
+    /// A server that is a program of its own is ended by the process that started it.
     fn drop(&mut self) {
+        let _ = shell::command(&["kill", "-TERM", &self.child.id().to_string()]).status();
+        for _ in 0..50 {
+            if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
