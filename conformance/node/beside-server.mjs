@@ -6,12 +6,14 @@
 // {"id":"…","channels":["…"]} subscribes that connection: it is answered 200 with a ticket, and the stream says
 // {"joined":"…"}, in an order that is drawn each time. GET /confirm?id=I with the ticket as header line X-Ticket
 // is answered 204, and only then the connection is sent anything. After STREAM_MS a stream ends.
+// POST /join?refuse=N refuses each Nth.
 // POST /publish?channel=C publishes. GET /counts tells streams, joined and refused. POST /silent is never answered.
 import http from 'node:http';
 import { randomUUID } from 'node:crypto';
 
 const ends = Number(process.argv[2] ?? 0);
 const open = new Map();
+let asked = 0;
 const counts = { streams: 0, joined: 0, confirmed: 0, refused: 0 };
 
 function body(request, then) {
@@ -42,7 +44,9 @@ const routes = {
   'GET /stream'(request, response) {
     opened(response, 'text/plain', (text) => `${text}\n`);
   },
-  'POST /join'(request, response) {
+  'POST /join'(request, response, url) {
+    asked += 1;
+    if (asked % Number(url.searchParams.get('refuse') ?? Infinity) === 0) return refuse(response, 'not everybody');
     body(request, (text) => {
       const asked = JSON.parse(text);
       const connection = open.get(asked.id);

@@ -13,6 +13,7 @@ use pushmark_model::cluster::SpooledPlan;
 use pushmark_model::plan::{ArmPlan, Plan, SCHEMA};
 use pushmark_model::record::Record;
 use pushmark_model::run::{AgentPart, Environment};
+use pushmark_model::transport::Transport;
 use pushmark_store::Utc;
 use serde_json::Value;
 
@@ -24,11 +25,16 @@ use crate::verdict::{self, AgentLost, Facts};
 /// The spools of one claim, by arm.
 type Claim = BTreeMap<u32, Vec<Found>>;
 
-/// Returns a run for each command whose agents have kept something in these folders, by the name of its claim.
+/// Returns the runs of each command whose agents have kept something in these folders, by the name of its claim: one, or
+/// one for each case of a suite. `say` tells people which of several cannot be made.
 ///
 /// # Errors
-/// Fails if a folder cannot be read, a file in it is no spool, or it holds none.
-pub fn reconcile(folders: &[PathBuf], command: &str) -> anyhow::Result<Vec<(String, Assembled)>> {
+/// Fails if a folder cannot be read, a file in it is no spool, it holds none, or none makes a run.
+pub fn reconcile(
+    folders: &[PathBuf],
+    command: &str,
+    say: &dyn Fn(&str),
+) -> anyhow::Result<Vec<(String, Assembled)>> {
     let mut claims: BTreeMap<String, Claim> = BTreeMap::new();
     for path in spools(folders)? {
         let found = read_spool(&path).with_context(|| path.display().to_string())?;
@@ -46,7 +52,44 @@ pub fn reconcile(folders: &[PathBuf], command: &str) -> anyhow::Result<Vec<(Stri
             folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
         );
     }
-    claims.into_iter().map(|(name, claim)| Ok((name.clone(), run_of(&name, claim, command)?))).collect()
+    let mut made = Vec::new();
+    let mut last = None;
+    for (name, claim) in claims {
+        for (n, arms) in runs_of(claim).into_iter().enumerate() {
+            let name = if n == 0 { name.clone() } else { format!("{name}-{}", n + 1) };
+            match run_of(&name, arms, command) {
+                Ok(run) => made.push((name, run)),
+                Err(error) => {
+                    say(&format!("{error:#}"));
+                    last = Some(error);
+                }
+            }
+        }
+    }
+    match last {
+        Some(error) if made.is_empty() => Err(error),
+        _ => Ok(made),
+    }
+}
+
+/// The runs of a claim: a suite has several, and each has an arm of a transport once.
+fn runs_of(claim: Claim) -> Vec<Claim> {
+    let transport = |spools: &[Found]| {
+        let plan = spools.iter().find_map(|spool| spool.head.plan.as_ref())?;
+        serde_json::from_str::<ArmPlan>(&plan.arm).ok().map(|arm| arm.transport)
+    };
+    let mut runs: Vec<(Vec<Transport>, Claim)> = Vec::new();
+    for (number, spools) in claim {
+        let its = transport(&spools);
+        if runs.last().is_none_or(|(seen, _)| its.is_some_and(|its| seen.contains(&its))) {
+            runs.push((Vec::new(), Claim::new()));
+        }
+        if let Some((seen, run)) = runs.last_mut() {
+            seen.extend(its);
+            run.insert(number, spools);
+        }
+    }
+    runs.into_iter().map(|(_, run)| run).collect()
 }
 
 fn spools(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
@@ -164,7 +207,11 @@ impl Told {
                 Some(Said::Record(record)) => told.records.push(record),
                 Some(Said::Cost(text)) => told.cost = serde_json::from_str(&text).ok(),
                 Some(Said::Ended(outcome)) => told.ended = outcome.is_ok(),
-                None => bail!("{}: a message that cannot be read", told.name),
+                // Damaged: what came before is whole, and the account says that the end is missing.
+                None => {
+                    told.ended = false;
+                    break;
+                }
             }
         }
         Ok(told)

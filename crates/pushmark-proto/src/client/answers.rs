@@ -8,8 +8,8 @@ use super::config::{ANSWERS_MAX, Config};
 /// How far the current part matches each configured heartbeat, and what the message contained so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answers {
-    /// Bytes of the part so far.
-    at: u32,
+    /// Bytes of the part so far. What is longer than this can tell is no heartbeat.
+    at: u16,
     /// One bit for each heartbeat that the part still matches.
     alive: u16,
     /// The line so far ends with a carriage return, which is not compared yet.
@@ -133,7 +133,8 @@ impl Answers {
         if answers.len() < ANSWERS_MAX {
             self.alive &= (1 << answers.len()) - 1;
         }
-        self.at = self.at.saturating_add(bytes.len() as u32);
+        let at = u16::try_from(bytes.len()).ok().and_then(|length| self.at.checked_add(length));
+        (self.at, self.alive) = at.map_or((u16::MAX, 0), |at| (at, self.alive));
     }
 
     fn part_ends(&mut self, config: &Config) {

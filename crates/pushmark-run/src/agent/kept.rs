@@ -68,8 +68,11 @@ pub fn collect(
         bail!("no agent waits there");
     }
     let mut folders = BTreeMap::new();
+    let mut unwanted = Vec::new();
     for card in &agents {
-        for (number, kept) in over(&bus, card, wanted, say)?.into_iter().enumerate() {
+        let (kept, others) = over(&bus, card, wanted, say)?;
+        unwanted.extend(others);
+        for (number, kept) in kept.into_iter().enumerate() {
             // What an agent says is no path.
             if !is_name(&card.name) || !is_name(&kept.claim) {
                 bail!("{} names a claim {:?}", called(card), kept.claim);
@@ -82,27 +85,37 @@ pub fn collect(
     }
     if folders.is_empty() {
         let names: Vec<&str> = agents.iter().map(|card| card.name.as_str()).collect();
-        bail!("nothing that is wanted is kept by {}", names.join(", "));
+        unwanted.sort();
+        unwanted.dedup();
+        match &unwanted[..] {
+            [] => bail!("nothing is kept by {}", names.join(", ")),
+            claims => bail!(
+                "{} keep {}, which is made already or not asked for: another folder with -o makes it again",
+                names.join(", "),
+                claims.join(", ")
+            ),
+        }
     }
     Ok(folders)
 }
 
-/// Waits until an agent measures nothing more of what is wanted. Returns what it has kept of that.
+/// Waits until an agent measures nothing more of what is wanted. Returns what it has kept of that, and the claims of all
+/// else.
 fn over(
     bus: &Bus,
     card: &Card,
     wanted: &dyn Fn(&str) -> bool,
     say: &dyn Fn(&str),
-) -> anyhow::Result<Vec<KeptSpool>> {
+) -> anyhow::Result<(Vec<KeptSpool>, Vec<String>)> {
     let mut told = false;
     loop {
         let kept = match ask_one(bus, &card.name, &Ask::Kept).with_context(|| called(card))? {
             Answer::Kept(kept) => kept,
             other => bail!("{} answers {other:?}", called(card)),
         };
-        let kept: Vec<KeptSpool> = kept.into_iter().filter(|one| wanted(&one.claim)).collect();
+        let (kept, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|one| wanted(&one.claim));
         if kept.iter().all(|one| !one.working) {
-            return Ok(kept);
+            return Ok((kept, others.into_iter().map(|one| one.claim).collect()));
         }
         if !std::mem::replace(&mut told, true) {
             say(&format!("{} on {} still measures", called(card), card.host));

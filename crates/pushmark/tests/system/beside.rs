@@ -115,6 +115,22 @@ fn a_request_that_fails_is_told_with_its_step() {
     assert!(ended.err.contains("the request of step 2 (POST /silent): no answer in time"), "{}", ended.err);
 }
 
+/// The others are measured, and the result says what the refused ones were told.
+#[test]
+fn some_clients_that_are_refused_are_told_with_their_answer() {
+    if !tools::present(&["node"]) {
+        return;
+    }
+    let (_server, port) = started(&[]);
+    let scenario = target(port, "sse", "/join?refuse=3", "{capture.id}", "{capture.ticket}") + LOAD;
+    let run = Tool::new().measure(&scenario, &[]);
+    let connections = &arms(&run)[0]["connections"];
+    assert_eq!((number(connections, "/opened"), number(connections, "/failed/auth")), (8.0, 4.0));
+    let how = "the request of step 2 (POST /join?refuse=3): answered 403";
+    assert_eq!(connections["failed_with"][how], 4, "{connections:#}");
+    assert!(connections["last_said"].to_string().contains("not everybody"), "{connections:#}");
+}
+
 #[test]
 fn check_and_try_make_them_too() {
     if !tools::present(&["node"]) {

@@ -228,13 +228,17 @@ impl Shard {
         let Some(request) = plan.arm.requests().nth(errand.at) else { return };
         let (status, came) = (errand.status, trouble::shown(&errand.body));
         if !request.expects(status) {
-            return self.errand_fails(index, status_kind(status), &format!("answered {status}: {came}"));
+            let body = std::mem::take(&mut errand.body);
+            let (kind, how) = (status_kind(status), format!("answered {status}"));
+            return self.errand_refused(index, kind, &how, &format!("{how}: {came}"), &body);
         }
         match request.captured(&errand.headers, &errand.body) {
             Ok(captures) => errand.captures.extend(captures),
             Err(name) => {
-                let what = format!("no `{name}` in its answer: {came}");
-                return self.errand_fails(index, "no_capture", &what);
+                let how = format!("no `{name}` in its answer");
+                let what = format!("{how}: {came}");
+                let body = std::mem::take(&mut errand.body);
+                return self.errand_refused(index, "no_capture", &how, &what, &body);
             }
         }
         if beside {
@@ -262,8 +266,14 @@ impl Shard {
     }
 
     fn errand_fails(&mut self, index: u32, kind: &str, what: &str) {
-        let what = format!("{}: {what}", self.errand_in_words(index).unwrap_or_default());
-        self.lost(index, Lane::Connect, kind, &what);
+        self.errand_refused(index, kind, &trouble::how(kind), what, &[]);
+    }
+
+    /// A request failed. `how`: in words that are the same for all clients; `came`: the last bytes of its answer.
+    fn errand_refused(&mut self, index: u32, kind: &str, how: &str, what: &str, came: &[u8]) {
+        let request = self.errand_in_words(index).unwrap_or_default();
+        let (how, what) = (format!("{request}: {how}"), format!("{request}: {what}"));
+        self.ended(index, Lane::Connect, kind, &how, &what, Some(came));
     }
 
     /// Returns the request that waits, in words: `request 1 before the subscription (POST /login)`, or `the request of

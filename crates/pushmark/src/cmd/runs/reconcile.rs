@@ -57,7 +57,7 @@ pub(super) fn run(results: &Path, asked: &ReconcileArgs) -> anyhow::Result<Exit>
     let named = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" ");
     let command = format!("pushmark runs reconcile {named}");
     let mut exit = Exit::Pass;
-    for (claim, assembled) in reconcile::reconcile(&folders, &command).map_err(wrong)? {
+    for (claim, assembled) in reconcile::reconcile(&folders, &command, &|text| note(text)).map_err(wrong)? {
         let place = reconcile::place(results, &claim);
         if is_there(&place) {
             return Err(wrong(anyhow::anyhow!("{} exists; name another folder with -o", place.display())));
