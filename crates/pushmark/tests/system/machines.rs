@@ -83,6 +83,15 @@ impl Bus {
         tool.measure(scenario, &[&["--nats", &self.url()], more].concat())
     }
 
+    /// Runs a scenario whose coordinator is killed in measure.
+    fn loses_its_coordinator(&self, scenario: &str) {
+        let tool = Tool::new();
+        tool.write("s.toml", scenario);
+        let mut running = tool.start(&["run", "s.toml", "--nats", &self.url(), "-o", "out"]);
+        running.wait_for("measure");
+        running.signal(Signal::KILL);
+    }
+
     fn refused(&self, more: &[&str]) -> Ended {
         self.tool.write("s.toml", SCENARIO);
         self.tool.run(&[&["run", "s.toml", "-q", "--nats", &self.url()], more].concat()).never_panicked()
@@ -209,12 +218,7 @@ fn a_run_whose_coordinator_was_killed_is_made_from_what_its_agents_have_kept() {
     let (_server, scenario) = outliving(&bus, "headers = { x-key = \"quite-secret\" }\n");
     let whole_run = bus.measure(&Tool::new(), &scenario, &[]);
 
-    let tool = Tool::new();
-    tool.write("s.toml", &scenario);
-    let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
-    running.wait_for("measure");
-    running.signal(Signal::KILL);
-    drop(running);
+    bus.loses_its_coordinator(&scenario);
     let spools = || ["kept-a", "kept-b"].map(|folder| bus.tool.names(folder));
     // An agent writes its last word when the arm is over.
     let reconciled = |folders: &[&str], results: &str| {
@@ -274,12 +278,8 @@ fn a_second_coordinator_goes_on() {
     bus.agent("b", &[]);
     let (_server, scenario) = outliving(&bus, "");
     let whole_run = bus.measure(&Tool::new(), &scenario, &[]);
+    bus.loses_its_coordinator(&scenario);
     let tool = Tool::new();
-    tool.write("s.toml", &scenario);
-    let mut running = tool.start(&["run", "s.toml", "--nats", &bus.url(), "-o", "out"]);
-    running.wait_for("measure");
-    running.signal(Signal::KILL);
-    drop(running);
     let second = tool.run(&["runs", "-o", "second", "reconcile", "--nats", &bus.url()]).measured();
     assert!(second.err.contains("still measures"), "{second:#?}");
     let name = tool.names("second").into_iter().find(|name| name.starts_with("reconciled-")).expect("a run");
