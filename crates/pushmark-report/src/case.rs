@@ -5,7 +5,9 @@ use pushmark_chart::estimate::Estimate;
 use pushmark_chart::numbers::PAGE;
 use pushmark_chart::table::Cell;
 use pushmark_chart::tokens::{Mark, mark_of};
-use pushmark_model::run::{Arm, Browser, Delivery, Latency, Outcome, Reason, Run, VerdictState, Window};
+use pushmark_model::run::{
+    AgentClock, Arm, Browser, Delivery, Latency, Outcome, Reason, Run, VerdictState, Window,
+};
 use pushmark_model::transport::Transport;
 
 use pushmark_model::run::RunFiles;
@@ -244,6 +246,12 @@ impl<'a> ArmView<'a> {
         }
         let concerned = self.reasons.iter().filter(|reason| reason.concerns_metric(metric));
         concerned.map(|reason| reason.state).max().unwrap_or(VerdictState::Valid)
+    }
+
+    /// Returns how far a latency may be off because it was read on two clocks, µs: the most of all starts.
+    pub(crate) fn clocks_us(&self) -> Option<f64> {
+        let clocks = |start: &&Arm| start.agents.iter().map(|agent| agent.clock).collect::<Vec<_>>();
+        self.starts.iter().filter_map(|start| AgentClock::apart_us(&clocks(start))).reduce(f64::max)
     }
 
     /// Returns the p50 and the p99, µs, of the deliveries that one machine published and received, of its first start

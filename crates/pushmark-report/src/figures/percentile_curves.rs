@@ -2,7 +2,7 @@
 
 use pushmark_chart::estimate::Estimate;
 use pushmark_chart::scale::Scale;
-use pushmark_model::run::{AgentClock, VerdictState};
+use pushmark_model::run::VerdictState;
 
 use crate::case::{ArmView, Case, P};
 use crate::curve::{self, place};
@@ -42,11 +42,7 @@ fn curve_of<'a, 'b>(arm: &'b ArmView<'a>) -> Option<Curve<'a, 'b>> {
         .filter_map(|d| Some(curve::values(&curve::decode(&d.read_lag)?, 0, &shares)))
         .collect();
     let own_lag = curve::median(&lag).into_iter().map(|e| e.map(|e| e.value)).collect();
-    let apart = arm.starts.iter().filter_map(|start| {
-        AgentClock::apart_us(&start.agents.iter().map(|agent| agent.clock).collect::<Vec<_>>())
-    });
-    let clocks_us = apart.reduce(f64::max);
-    Some(Curve { arm, shares, values, own_lag, clocks_us })
+    Some(Curve { arm, shares, values, own_lag, clocks_us: arm.clocks_us() })
 }
 
 /// Returns the last percentile that a number of publications supports.

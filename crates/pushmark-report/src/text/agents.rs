@@ -30,9 +30,7 @@ pub(super) fn lines(case: &Case<'_>, pen: &Pen) -> Vec<String> {
             .find(|other| other.name == agent.name && other.lost.is_some());
         out.push(line(lost.unwrap_or(agent), pen));
     }
-    let apart_us = starts().filter_map(|start| {
-        AgentClock::apart_us(&start.agents.iter().map(|agent| agent.clock).collect::<Vec<_>>())
-    });
+    let apart_us = case.arms.iter().filter_map(ArmView::clocks_us);
     out.extend(apart_us.reduce(f64::max).map(|us| {
         pen.dim(&format!("  of two machines: a latency may be off by {} ms", TERMINAL.three(us / 1_000.0)))
     }));
