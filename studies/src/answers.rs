@@ -1,7 +1,7 @@
 //! Published findings judged by data, by a few rules. A rule needs several starts and a smallest effect;
 //! without them nothing is claimed.
 
-mod compare;
+pub(crate) mod compare;
 mod ending;
 mod fates;
 mod value;
@@ -10,6 +10,7 @@ use pushmark_report::suite::parts::{Cell, Fate, View};
 
 use crate::expect::Judged;
 use crate::questions::{AnswerBy, Question};
+use crate::study::StudySuite;
 
 /// Fewest starts of a cell for a claim: one start has no spread, two hardly any.
 pub(crate) const STARTS_MIN: usize = 3;
@@ -71,26 +72,38 @@ impl Verdict {
 }
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     /// What it says of the published finding.
     pub(crate) verdict: Verdict,
     /// What was seen, in a sentence or two.
     pub(crate) words: String,
+    /// The intervals that decided it: of a metric, or of a ratio; none for a count of endings.
+    pub(crate) decided: Vec<(f64, f64)>,
 }
 
 impl Answer {
     fn new(verdict: Verdict, words: impl Into<String>) -> Answer {
-        Answer { verdict, words: words.into() }
+        Answer { verdict, words: words.into(), decided: Vec::new() }
+    }
+
+    fn by(self, decided: Vec<(f64, f64)>) -> Answer {
+        Answer { decided, ..self }
     }
 
     /// The answer to a question of a suite without kept runs.
-    pub(crate) fn not_run() -> Answer {
+    fn not_run() -> Answer {
         Answer::new(Verdict::NotRun, "No run of it is kept yet.")
     }
 }
 
-/// Answers a question.
+/// Answers a question about a suite, from the runs of the machine that has most of its cells.
+pub(crate) fn of(suite: &StudySuite, question: &Question) -> Answer {
+    let kept = suite.of(|cell| question.reads(cell)).or(suite.kept.first());
+    kept.map_or_else(Answer::not_run, |kept| answer(&View::new(&kept.suite, &kept.runs), question))
+}
+
+/// Answers a question from runs of one machine.
 pub(crate) fn answer(view: &View<'_>, question: &Question) -> Answer {
     let cells: Vec<&Cell<'_>> = view.cells.iter().filter(|cell| cell.fits(&question.only)).collect();
     let answer = match question.answer_by {

@@ -1,5 +1,6 @@
 //! How much of the suites was run: cells by their number of starts, per suite and per figure.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pushmark_model::suite::Figure;
@@ -61,19 +62,30 @@ pub(crate) fn table(out: &mut String, suites: &[&StudySuite]) {
     out.push_str("|---|---|---|---|---|---|---|---|---|---|\n");
     for suite in suites {
         let head = format!("| {} | `{}` |", suite.study.number, suite.name);
-        let Some(kept) = &suite.kept else {
+        let Some(kept) = suite.kept.first() else {
             let none = Counts { all: suite.cases, ..Counts::default() };
             let _ = writeln!(out, "{head} all | {} |", none.row());
             continue;
         };
-        let view = View::new(&kept.suite, &kept.runs);
-        let _ =
-            writeln!(out, "{head} all | {} |", Counts::cells(&view.cells.iter().collect::<Vec<_>>()).row());
+        let _ = writeln!(out, "{head} all | {} |", anywhere(suite).row());
         for figure in &kept.suite.figures {
+            let of = suite.of(|cell| cell.fits(&figure.only)).unwrap_or(kept);
+            let view = View::new(&of.suite, &of.runs);
             let _ =
                 writeln!(out, "{head} {} | {} |", named(figure), Counts::cells(&view.chosen(figure)).row());
         }
     }
+}
+
+/// Counts the cells of a suite; each with the starts of the machine that has most of them.
+fn anywhere(suite: &StudySuite) -> Counts {
+    let views: Vec<View<'_>> = suite.kept.iter().map(|kept| View::new(&kept.suite, &kept.runs)).collect();
+    let mut cells: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for cell in views.iter().flat_map(|view| &view.cells) {
+        let known = cells.entry(&cell.case.id).or_default();
+        *known = (known.0.max(cell.n()), known.1 || cell.case.refused.is_some());
+    }
+    Counts::of(cells.into_values())
 }
 
 fn named(figure: &Figure) -> String {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pushmark_chart::words;
-use pushmark_report::suite::parts::View;
 
-use crate::answers::{Answer, Verdict, answer};
+use crate::answers::{self, Answer, Verdict};
+use crate::lot::Lot;
 use crate::study::StudySuite;
-use crate::{Drawn, coverage};
+use crate::{Drawn, coverage, repeated};
 
 /// A finding and what was seen.
 struct Row<'s> {
@@ -18,7 +18,7 @@ struct Row<'s> {
 }
 
 /// Draws the page.
-pub(crate) fn draw(studies: &BTreeMap<u32, Vec<StudySuite>>) -> Drawn {
+pub(crate) fn draw(studies: &BTreeMap<u32, Vec<StudySuite>>, lot: &Lot) -> Drawn {
     let suites: Vec<&StudySuite> = studies.values().flatten().collect();
     let rows: Vec<Row<'_>> = suites.iter().flat_map(|suite| rows(suite)).collect();
     let mut text = String::from("# What five studies of server push found, and what is seen today\n\n");
@@ -42,6 +42,7 @@ pub(crate) fn draw(studies: &BTreeMap<u32, Vec<StudySuite>>) -> Drawn {
             row.study, row.published, row.answer.words
         );
     }
+    repeated::section(out, lot, &suites);
     out.push_str(
         "\n## Coverage\n\nCells by their number of starts. A cell that this machine cannot hold is refused, with the reason on the page of its study.\n\n",
     );
@@ -50,11 +51,10 @@ pub(crate) fn draw(studies: &BTreeMap<u32, Vec<StudySuite>>) -> Drawn {
 }
 
 fn rows(suite: &StudySuite) -> Vec<Row<'_>> {
-    let view = suite.kept.as_ref().map(|kept| View::new(&kept.suite, &kept.runs));
     let mut rows = Vec::new();
     for question in &suite.questions.questions {
         let Some(published) = &question.published else { continue };
-        let answer = view.as_ref().map_or_else(Answer::not_run, |view| answer(view, question));
+        let answer = answers::of(suite, question);
         rows.push(Row { study: suite.study.number, published, answer });
     }
     rows

@@ -8,13 +8,17 @@ mod answers;
 mod coverage;
 mod expect;
 mod front;
+mod lot;
 mod page;
 mod printed;
 mod questions;
+mod repeated;
 mod settings;
 mod study;
 
 use std::path::Path;
+
+pub use lot::{LOT, draw as draw_lot};
 
 /// The folder of the pages, from the root of the tree.
 pub const PAGES: &str = "studies/pages";
@@ -35,7 +39,7 @@ pub struct Drawn {
 /// says nothing.
 pub fn draw(root: &Path) -> anyhow::Result<Vec<Drawn>> {
     let studies = study::read(root)?;
-    let mut drawn = vec![front::draw(&studies)];
+    let mut drawn = vec![front::draw(&studies, &lot::Lot::read(root)?)];
     for (number, suites) in &studies {
         page::draw(*number, suites, &mut drawn)?;
     }

@@ -3,13 +3,14 @@
 
 use std::fmt::Write as _;
 
+use pushmark_model::run::RunFiles;
 use pushmark_model::suite::Suite;
 use pushmark_report::suite::parts::{
     Cell, Fate, Picture, View, fate_of, limit, pictures, reason_of, scale, verdicts,
 };
 
 use crate::questions::Questions;
-use crate::study::{SUITES, StudySuite};
+use crate::study::{Kept, SUITES, StudySuite};
 use crate::{Drawn, again, answers, printed, settings};
 
 /// Draws the page of the study to which all these suites belong, and its figures.
@@ -61,7 +62,8 @@ fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudyS
     if !suite.questions.adds.is_empty() {
         let _ = writeln!(out, "This suite is ours, not the study's. {}\n", suite.questions.adds);
     }
-    let Some(kept) = suite.kept.as_ref().filter(|kept| !kept.runs.is_empty()) else {
+    let run: Vec<&Kept> = suite.kept.iter().filter(|kept| !kept.runs.is_empty()).collect();
+    if run.is_empty() {
         let _ = writeln!(
             out,
             "No run of it is kept yet: `pushmark suite {SUITES}/{}.toml` makes them, `cargo xtask record` keeps them.\n",
@@ -69,17 +71,25 @@ fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudyS
         );
         unanswered(out, &suite.questions);
         return Ok(());
-    };
-    let view = View::new(&kept.suite, &kept.runs);
-    set_up(out, &view, &kept.folder);
-    settings::table(out, &suite.questions.settings, &kept.runs)?;
-    if let Some(said) = limit(&view) {
+    }
+    let several = run.len() > 1;
+    for kept in &run {
+        set_up(out, kept);
+    }
+    if several {
+        out.push_str(
+            "Each figure and each answer is of one of these machines: the one with most of its cells.\n\n",
+        );
+    }
+    let runs: Vec<&RunFiles> = run.iter().flat_map(|kept| &kept.runs).collect();
+    settings::table(out, &suite.questions.settings, &runs)?;
+    if let Some(said) = run.iter().find_map(|kept| limit(&View::new(&kept.suite, &kept.runs))) {
         let _ = writeln!(out, "{said}\n");
     }
     if !suite.questions.questions.is_empty() {
         out.push_str("### Its questions\n\n");
         for question in &suite.questions.questions {
-            let answer = answers::answer(&view, question);
+            let answer = answers::of(suite, question);
             let _ = match &question.published {
                 Some(published) => writeln!(
                     out,
@@ -92,23 +102,28 @@ fn section(out: &mut String, drawn: &mut Vec<Drawn>, number: u32, suite: &StudyS
             };
         }
     }
-    crashes(out, &view, &kept.folder);
-    printed::table(out, &view, &kept.folder);
-    let run = only_run(&view);
-    figures(out, drawn, (&view, &View::new(&run, &kept.runs)), &kept.folder, number);
+    crashes(out, &run);
+    printed::table(out, suite);
+    for kept in run {
+        figures(out, drawn, suite, kept, number);
+    }
     Ok(())
 }
 
 /// Returns the suite without what was not run: figures have panels for what has data, and the coverage says what
-/// is missing.
-fn only_run(view: &View<'_>) -> Suite {
-    let mut suite = view.suite.clone();
-    suite.cases.retain(|case| view.cells.iter().any(|cell| cell.case.id == case.id && cell.n() > 0));
-    let cases = &suite.cases;
-    for axis in &mut suite.axes {
+/// is missing. Without the figures that another machine has more cells of, too.
+fn only_run(suite: &StudySuite, kept: &Kept) -> Suite {
+    let view = View::new(&kept.suite, &kept.runs);
+    let mut shown = kept.suite.clone();
+    shown.figures.retain(|figure| {
+        suite.of(|cell| cell.fits(&figure.only)).is_some_and(|best| best.folder == kept.folder)
+    });
+    shown.cases.retain(|case| view.cells.iter().any(|cell| cell.case.id == case.id && cell.n() > 0));
+    let cases = &shown.cases;
+    for axis in &mut shown.axes {
         axis.values.retain(|value| cases.iter().any(|case| case.axes.get(&axis.name) == Some(value)));
     }
-    suite
+    shown
 }
 
 /// Writes the questions, even without an answer.
@@ -124,13 +139,14 @@ fn unanswered(out: &mut String, questions: &Questions) {
     }
 }
 
-fn set_up(out: &mut String, view: &View<'_>, folder: &str) {
+fn set_up(out: &mut String, kept: &Kept) {
+    let view = View::new(&kept.suite, &kept.runs);
     let Some(run) = view.run() else { return };
     let env = &run.environment;
     let gib = env.memory_bytes as f64 / f64::from(1u32 << 30);
     let _ = writeln!(
         out,
-        "Now: {} × {}, {gib:.0} GiB, Linux {}; {}; pushmark {}. Runs in `{folder}`, from {} on: {}, {}.\n",
+        "Now: {} × {}, {gib:.0} GiB, Linux {}; {}; pushmark {}. Runs in `{}`, from {} on: {}, {}.\n",
         env.cpus,
         env.cpu,
         env.kernel,
@@ -140,33 +156,40 @@ fn set_up(out: &mut String, view: &View<'_>, folder: &str) {
             "two machines"
         },
         run.pushmark_version,
+        kept.folder,
         run.started_at.get(..10).unwrap_or(&run.started_at),
-        scale(view),
-        verdicts(view),
+        scale(&view),
+        verdicts(&view),
     );
 }
 
-fn figures(
-    out: &mut String,
-    drawn: &mut Vec<Drawn>,
-    (whole, view): (&View<'_>, &View<'_>),
-    folder: &str,
-    number: u32,
-) {
-    for Picture { figure, says, caption, svg } in pictures(view) {
+fn figures(out: &mut String, drawn: &mut Vec<Drawn>, suite: &StudySuite, kept: &Kept, number: u32) {
+    let shown = only_run(suite, kept);
+    let (whole, view) = (View::new(&kept.suite, &kept.runs), View::new(&shown, &kept.runs));
+    for Picture { figure, says, caption, svg } in pictures(&view) {
         let name = format!("{number}/{}-{}.svg", view.suite.name, figure.id);
         let by = figure.number.as_ref().map_or(String::new(), |n| format!("{n} of the study: "));
         let _ = writeln!(out, "### {by}{}\n\n{says}\n", figure.title);
         let _ = writeln!(out, "![{}]({name})\n\n{}.\n", figure.title, caption.trim_end_matches('.'));
         let chosen: Vec<&Cell<'_>> = view.chosen(&figure).into_iter().filter(|cell| cell.n() > 0).collect();
-        again::unfolded(out, whole, &chosen, folder);
+        again::unfolded(out, &whole, &chosen, &kept.folder);
         drawn.push(Drawn { name, text: svg });
     }
 }
 
 /// Names servers that died, and servers that were printed as crashed and held.
-fn crashes(out: &mut String, view: &View<'_>, folder: &str) {
+fn crashes(out: &mut String, run: &[&Kept]) {
     let mut lines = Vec::new();
+    for kept in run {
+        crashed(&mut lines, kept);
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(out, "### Crashes, then and now\n\n{}\n", lines.join("\n"));
+    }
+}
+
+fn crashed(lines: &mut Vec<String>, kept: &Kept) {
+    let (view, folder) = (View::new(&kept.suite, &kept.runs), &kept.folder);
     for cell in &view.cells {
         for arm in cell.arms() {
             let hung =
@@ -198,8 +221,5 @@ fn crashes(out: &mut String, view: &View<'_>, folder: &str) {
                 again::runs(cell, folder)
             ));
         }
-    }
-    if !lines.is_empty() {
-        let _ = writeln!(out, "### Crashes, then and now\n\n{}\n", lines.join("\n"));
     }
 }

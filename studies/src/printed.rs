@@ -7,6 +7,7 @@ use pushmark_model::suite::{Figure, FigureKind};
 use pushmark_report::suite::parts::{Cell, Quantity, View, stands};
 
 use crate::again;
+use crate::study::StudySuite;
 
 /// A printed number and the cell it belongs to.
 struct Pair<'v, 'a> {
@@ -16,15 +17,17 @@ struct Pair<'v, 'a> {
 }
 
 /// Writes the table, and a sentence a figure about order and ratio.
-pub(super) fn table(out: &mut String, view: &View<'_>, folder: &str) {
+pub(super) fn table(out: &mut String, suite: &StudySuite) {
     let mut rows = String::new();
     let mut says = String::new();
-    for figure in &view.suite.figures {
+    for figure in suite.kept.first().iter().flat_map(|kept| &kept.suite.figures) {
+        let Some(kept) = suite.of(|cell| cell.fits(&figure.only)) else { continue };
+        let (view, folder) = (View::new(&kept.suite, &kept.runs), &kept.folder);
         let Ok(quantity) = Quantity::find(&figure.y) else { continue };
         if !matches!(figure.kind, FigureKind::Against | FigureKind::Matrix) {
             continue;
         }
-        let pairs = pairs(view, figure, &quantity);
+        let pairs = pairs(&view, figure, &quantity);
         for pair in &pairs {
             let measured = pair.measured.map_or_else(
                 || format!("– {}", pair.cell.fate().name()),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::bail;
 use pushmark_model::metrics::Metric;
 use pushmark_model::suite::Axis;
+use pushmark_report::suite::parts::Cell;
 use serde::Deserialize;
 
 use crate::expect::Expect;
@@ -112,6 +113,15 @@ impl Questions {
 }
 
 impl Question {
+    /// Whether its answer is read from this cell.
+    pub(crate) fn reads(&self, cell: &Cell<'_>) -> bool {
+        let compared = |axis: &String| {
+            let mut named = self.values.iter().chain(self.limits.keys());
+            cell.axis(axis).is_some_and(|own| named.any(|value| value == own))
+        };
+        cell.fits(&self.only) && self.axis.as_ref().is_none_or(compared)
+    }
+
     /// Returns each name that does not exist, and each key that the rule lacks.
     fn wrong(&self, axes: &[Axis]) -> Vec<String> {
         let metric = self.metric.iter().filter(|name| Metric::find(name).is_none());

@@ -13,7 +13,7 @@ use crate::questions::Setting;
 ///
 /// # Errors
 /// Fails if a run has a flag that no row names, or a value that differs from the study's without a reason.
-pub(crate) fn table(out: &mut String, settings: &[Setting], runs: &[RunFiles]) -> anyhow::Result<()> {
+pub(crate) fn table(out: &mut String, settings: &[Setting], runs: &[&RunFiles]) -> anyhow::Result<()> {
     check(settings, runs)?;
     let mut rows = String::new();
     for setting in settings {
@@ -38,7 +38,7 @@ pub(crate) fn table(out: &mut String, settings: &[Setting], runs: &[RunFiles]) -
     Ok(())
 }
 
-fn check(settings: &[Setting], runs: &[RunFiles]) -> anyhow::Result<()> {
+fn check(settings: &[Setting], runs: &[&RunFiles]) -> anyhow::Result<()> {
     for setting in settings {
         let Some(study) = &setting.study else { continue };
         let other = ran(setting, runs).find(|(value, _)| value != study);
@@ -64,7 +64,7 @@ fn check(settings: &[Setting], runs: &[RunFiles]) -> anyhow::Result<()> {
 }
 
 /// The values of a flag in the runs of its servers, each with the run's id.
-fn ran<'r>(setting: &'r Setting, runs: &'r [RunFiles]) -> impl Iterator<Item = (&'r str, &'r str)> {
+fn ran<'r>(setting: &'r Setting, runs: &'r [&RunFiles]) -> impl Iterator<Item = (&'r str, &'r str)> {
     runs.iter().filter_map(|files| {
         let server = files.run.environment.server.as_ref()?;
         let value = setting.servers.contains(&server.name).then(|| server.flags.get(&setting.flag))??;

@@ -40,26 +40,17 @@ impl Ratio {
 
 /// Answers the question.
 pub(super) fn answer(view: &View<'_>, question: &Question, cells: &[&Cell<'_>]) -> Answer {
-    let (Some(axis), Some(name), [a, b]) = (&question.axis, &question.metric, question.values.as_slice())
-    else {
+    let (Some(_), Some(name), [a, b]) = (&question.axis, &question.metric, question.values.as_slice()) else {
         return Answer::new(Verdict::Open, "The question does not say what is compared.");
     };
     let (Some(metric), Ok(quantity)) = (Metric::find(name), Quantity::find(name)) else {
         return Answer::new(Verdict::Open, format!("There is no metric `{name}`."));
     };
-    let two: Vec<&Cell<'_>> =
-        cells.iter().copied().filter(|c| c.axis(axis).is_some_and(|v| v == a || v == b)).collect();
-    let mut ratios: Vec<Ratio> = Vec::new();
-    for first in two.iter().filter(|c| c.axis(axis) == Some(a)) {
-        let same = |c: &&&Cell<'_>| {
-            c.axis(axis) == Some(b)
-                && view.suite.axes.iter().all(|x| x.name == *axis || c.axis(&x.name) == first.axis(&x.name))
-        };
-        let Some(second) = two.iter().find(same) else { continue };
-        ratios.extend(Ratio::of(&first.values(&metric), &second.values(&metric)));
-    }
+    let ratio = |(a, b): (&Cell<'_>, &Cell<'_>)| Ratio::of(&a.values(&metric), &b.values(&metric));
+    let mut ratios: Vec<Ratio> = pairs(view, question, cells).into_iter().filter_map(ratio).collect();
     if ratios.is_empty() {
-        return match nothing(&two) {
+        let two = cells.iter().copied().filter(|cell| question.reads(cell));
+        return match nothing(&two.collect::<Vec<_>>()) {
             Answer { verdict: Verdict::NotRun, .. } => Answer::new(
                 Verdict::NotRun,
                 format!("No pair of {a} and {b} that differ in nothing else was measured."),
@@ -70,6 +61,22 @@ pub(super) fn answer(view: &View<'_>, question: &Question, cells: &[&Cell<'_>]) 
     ratios.sort_by(|x, y| x.value.total_cmp(&y.value));
     let about = format!("{} of {a} ÷ that of {b}", words::capital(&quantity.words().0));
     judged(&about, &ratios, question.expect)
+}
+
+/// The pairs of cells that are compared: of its two values of the axis, and equal in all else.
+pub(crate) fn pairs<'c, 'a>(
+    view: &View<'a>,
+    question: &Question,
+    cells: &[&'c Cell<'a>],
+) -> Vec<(&'c Cell<'a>, &'c Cell<'a>)> {
+    let (Some(axis), [a, b]) = (&question.axis, question.values.as_slice()) else { return Vec::new() };
+    let is = |cell: &&&Cell<'_>, value: &String| cell.axis(axis) == Some(value.as_str());
+    let others: Vec<&str> =
+        view.suite.axes.iter().map(|other| &other.name[..]).filter(|other| other != axis).collect();
+    let alike = |a: &Cell<'_>, b: &Cell<'_>| others.iter().all(|other| a.axis(other) == b.axis(other));
+    let second_of = |first: &Cell<'_>| cells.iter().find(|cell| is(cell, b) && alike(first, cell)).copied();
+    let firsts = cells.iter().filter(|cell| is(cell, a)).copied();
+    firsts.filter_map(|first| Some((first, second_of(first)?))).collect()
 }
 
 /// Judges sorted ratios.
@@ -95,7 +102,7 @@ fn judged(about: &str, ratios: &[Ratio], expect: Option<Expect>) -> Answer {
         count(Judged::Outside),
         ratios.len() - count(Judged::Inside) - count(Judged::Outside)
     );
-    Answer::new(Verdict::over(&all), words)
+    Answer::new(Verdict::over(&all), words).by(decided)
 }
 
 /// Returns `5.26 [4.90, 5.70]` for one pair, `2.10 to 7.41 in 8 pairs, the middle one 5.26 [4.90, 5.70]` for

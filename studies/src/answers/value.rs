@@ -37,7 +37,7 @@ pub(super) fn answer(view: &View<'_>, question: &Question, cells: &[&Cell<'_>]) 
     let Some(expect) = question.expect else { return Answer::new(Verdict::Seen, seen) };
     let all: Vec<Judged> = decided.iter().map(|interval| expect.judge(*interval)).collect();
     let words = format!("{seen} Published: {}.", expect.words(Some(&quantity)));
-    Answer::new(Verdict::over(&all), words)
+    Answer::new(Verdict::over(&all), words).by(decided)
 }
 
 /// The range or interval of enough starts.

@@ -19,6 +19,8 @@ const LEAST: Duration = Duration::from_secs(30);
 /// Exit codes of a suite whose cases were measured: passed, refused here, cut short, a doubtful figure, a crossed
 /// threshold or a dead server.
 const MEASURED: [i32; 5] = [0, 4, 5, 6, 99];
+/// Starts of a case that was drawn by lot.
+const STARTS_AGAIN: u32 = 3;
 /// Those of a person who stops it.
 const STOPPED: [i32; 2] = [130, 143];
 
@@ -48,34 +50,9 @@ pub(super) fn run(time: &str) -> anyhow::Result<()> {
     let text = fs::read_to_string(shell::root().join("studies/record.toml"))?;
     let plan: Plan = toml::from_str(&text).context("studies/record.toml")?;
     shell::run(shell::cargo(&["build", "--release", "--quiet", "-p", "pushmark"]))?;
-    let mut checked = Vec::new();
+    let mut sitting = Sitting { plan: &plan, until, within: "", checked: Vec::new() };
     for step in &plan.step {
-        let left = until.saturating_duration_since(Instant::now());
-        if left < LEAST {
-            break;
-        }
-        println!(
-            "== {}: {} ({} starts, {} min left)",
-            step.suite,
-            step.why,
-            step.starts,
-            left.as_secs() / 60
-        );
-        let scale = plan.scale_time.get(&step.suite).copied().unwrap_or(1.0);
-        let file = shell::root().join(format!("studies/suites/{}.toml", step.suite));
-        let place = place(&step.suite, &fs::read_to_string(&file)?, scale)?;
-        let work = shell::root().join("results/record").join(&step.suite);
-        begin(&place, &work)?;
-        if !checked.contains(&step.suite) {
-            check_servers(&file)?;
-            checked.push(step.suite.clone());
-        }
-        let stopped = measure(step, &file, &work, scale, until)?;
-        if work.join("suite.json").is_file() {
-            let done = keep(&work, &place)?;
-            println!("   {}: {} runs, {} of them new", step.suite, done.all, done.new);
-        }
-        if stopped {
+        if sitting.over() || sitting.step(step)? {
             break;
         }
     }
@@ -85,23 +62,93 @@ pub(super) fn run(time: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the missing starts of a step. Returns whether a person stopped it.
-fn measure(step: &Step, file: &Path, work: &Path, scale: f64, until: Instant) -> anyhow::Result<bool> {
-    let left = until.saturating_duration_since(Instant::now()).as_secs();
-    let mut words = vec![
-        program().display().to_string(),
-        "suite".to_owned(),
-        file.display().to_string(),
-        "--output".to_owned(),
-        work.display().to_string(),
-        "--resume".to_owned(),
-        format!("--repeat={}", step.starts),
-        format!("--for={left}s"),
-    ];
-    if scale < 1.0 {
-        words.push(format!("--scale-time={scale}"));
+/// `studies/lot.toml`, as far as it says what to run.
+#[derive(Debug, Deserialize)]
+struct Lot {
+    drawn: Vec<Finding>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Finding {
+    suite: String,
+    cases: Vec<String>,
+}
+
+/// Measures the cases of `studies/lot.toml` in a sitting of their own.
+pub(super) fn again(time: &str) -> anyhow::Result<()> {
+    let until = Instant::now() + length(time)?;
+    let read = |name: &str| fs::read_to_string(shell::root().join("studies").join(name));
+    let plan: Plan = toml::from_str(&read("record.toml")?).context("studies/record.toml")?;
+    let lot: Lot = toml::from_str(&read("lot.toml")?).context("studies/lot.toml")?;
+    shell::run(shell::cargo(&["build", "--release", "--quiet", "-p", "pushmark"]))?;
+    let mut sitting = Sitting { plan: &plan, until, within: "again", checked: Vec::new() };
+    let mut cases: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for finding in lot.drawn {
+        cases.entry(finding.suite).or_default().extend(finding.cases);
     }
-    words.extend(step.only.iter().map(|glob| format!("--only={glob}")));
+    for (suite, only) in cases {
+        let step = Step { suite, only, starts: STARTS_AGAIN, why: "drawn by lot".to_owned() };
+        if sitting.over() || sitting.step(&step)? {
+            break;
+        }
+    }
+    studies::run(&[])
+}
+
+/// A sitting: what it may take, and what it has seen.
+struct Sitting<'p> {
+    plan: &'p Plan,
+    until: Instant,
+    /// The folder within that of the machine; empty for none.
+    within: &'static str,
+    /// Suites whose servers were checked.
+    checked: Vec<String>,
+}
+
+impl Sitting<'_> {
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    fn over(&self) -> bool {
+        self.left() < LEAST
+    }
+
+    /// Runs what is missing of a step, and keeps it. Returns whether a person stopped it.
+    fn step(&mut self, step: &Step) -> anyhow::Result<bool> {
+        let Step { suite, starts, why, .. } = step;
+        println!("== {suite}: {why} ({starts} starts, {} min left)", self.left().as_secs() / 60);
+        let scale = self.plan.scale_time.get(suite).copied().unwrap_or(1.0);
+        let file = shell::root().join(format!("studies/suites/{suite}.toml"));
+        let text = fs::read_to_string(&file)?;
+        let known = known(suite, &text, scale, self.within)?;
+        for folder in &known {
+            if covers(step, &file, folder, scale)? {
+                println!("   {suite}: all of it is in {}", folder.display());
+                return Ok(false);
+            }
+        }
+        let place = place(suite, self.within, known)?;
+        let of_machine = place.strip_prefix(shell::root().join("record"))?;
+        let work = shell::root().join("results/record").join(of_machine);
+        begin(&place, &work)?;
+        if !self.checked.contains(suite) {
+            check_servers(&file)?;
+            self.checked.push(suite.clone());
+        }
+        let stopped = measure(step, &file, &work, scale, self.left())?;
+        if work.join("suite.json").is_file() {
+            let done = keep(&work, &place)?;
+            println!("   {suite}: {} runs, {} of them new", done.all, done.new);
+        }
+        Ok(stopped)
+    }
+}
+
+/// Runs the missing starts of a step. Returns whether a person stopped it.
+fn measure(step: &Step, file: &Path, work: &Path, scale: f64, left: Duration) -> anyhow::Result<bool> {
+    let mut words = words(step, file, work, scale);
+    words.push(format!("--for={}s", left.as_secs()));
     let mut command = shell::command(&words);
     // The sitting prints its own summary.
     let status = command.stdout(std::process::Stdio::null()).status()?;
@@ -112,34 +159,67 @@ fn measure(step: &Step, file: &Path, work: &Path, scale: f64, until: Instant) ->
     }
 }
 
+/// Whether a folder has all starts of a step that its machine can hold.
+fn covers(step: &Step, file: &Path, folder: &Path, scale: f64) -> anyhow::Result<bool> {
+    let mut words = words(step, file, folder, scale);
+    words.push("--dry-run".to_owned());
+    let listed = shell::command(&words).output()?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    Ok(listed.lines().any(|line| line.trim_start().starts_with("0 cases to run")))
+}
+
+/// The command that goes on with a step in a folder.
+fn words(step: &Step, file: &Path, folder: &Path, scale: f64) -> Vec<String> {
+    let mut words = vec![
+        program().display().to_string(),
+        "suite".to_owned(),
+        file.display().to_string(),
+        "--output".to_owned(),
+        folder.display().to_string(),
+        "--resume".to_owned(),
+        format!("--repeat={}", step.starts),
+    ];
+    if scale < 1.0 {
+        words.push(format!("--scale-time={scale}"));
+    }
+    words.extend(step.only.iter().map(|glob| format!("--only={glob}")));
+    words
+}
+
 fn program() -> PathBuf {
     shell::target().join("release/pushmark")
 }
 
-/// Where the runs of a suite are kept: beside earlier ones of the same text, scale and CPU, else in a new folder.
-/// Starts of one cell must be of one machine: two differ by more than their starts do.
-fn place(suite: &str, text: &str, scale: f64) -> anyhow::Result<PathBuf> {
+/// The folders that hold runs of this text and scale, of any machine with as many CPUs; the newest first.
+fn known(suite: &str, text: &str, scale: f64, within: &str) -> anyhow::Result<Vec<PathBuf>> {
     let record = shell::root().join("record");
     let mut folders: Vec<PathBuf> =
         fs::read_dir(&record)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     folders.sort();
     let cpus = std::thread::available_parallelism()?.get();
-    let model = cpu();
     let of_machine = |folder: &&PathBuf| folder.to_string_lossy().contains(&format!("-{cpus}-cores"));
     let same = |folder: &PathBuf| {
         let kept = json(&folder.join("suite.json")).ok()?;
         let scaled = kept.get("scale_time").and_then(Value::as_f64).unwrap_or(1.0);
         let here = measured_of(kept.get("text")?.as_str()?) == measured_of(text);
-        let its_cpu = cpu_of(folder).is_none_or(|its| its == model);
-        (here && its_cpu && (scaled - scale).abs() < 1e-9).then_some(())
+        (here && (scaled - scale).abs() < 1e-9).then_some(())
     };
-    let known = folders.iter().rev().filter(of_machine).map(|folder| folder.join(suite));
-    if let Some(known) = known.into_iter().find(|folder| same(folder).is_some()) {
-        return Ok(known);
+    let all = folders.iter().rev().filter(of_machine).map(|folder| folder.join(within).join(suite));
+    Ok(all.filter(|folder| same(folder).is_some()).collect())
+}
+
+/// Where the runs of a suite are kept: beside earlier ones of the same CPU, else in a new folder. Starts of one
+/// cell must be of one machine: two differ by more than their starts do.
+fn place(suite: &str, within: &str, known: Vec<PathBuf>) -> anyhow::Result<PathBuf> {
+    let model = cpu();
+    if let Some(ours) = known.into_iter().find(|folder| cpu_of(folder).is_none_or(|its| its == model)) {
+        return Ok(ours);
     }
+    let cpus = std::thread::available_parallelism()?.get();
     let mut date = shell::command(&["date", "-u", "+%F"]);
     let today = String::from_utf8(date.output()?.stdout)?;
-    Ok(record.join(format!("{}-{cpus}-cores-{}", today.trim(), slug(&model))).join(suite))
+    let folder = format!("{}-{cpus}-cores-{}", today.trim(), slug(&model));
+    Ok(shell::root().join("record").join(folder).join(within).join(suite))
 }
 
 /// This machine's CPU, as a run names it.
