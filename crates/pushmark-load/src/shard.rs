@@ -310,6 +310,9 @@ impl Shard {
         }
         self.publishing.stop(&mut self.accounting.record);
         self.crowd.seconds.end();
+        if self.accounting.record.counts.opened == 0 {
+            self.note_waiting();
+        }
         for index in 0..self.crowd.len() {
             if self.crowd[index].first.phase != Phase::Waiting {
                 self.client_leaves(index);

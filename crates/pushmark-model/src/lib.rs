@@ -24,6 +24,7 @@ pub mod compare;
 pub mod content;
 pub mod decode;
 pub mod draw;
+mod encoding;
 pub mod environment;
 pub mod family;
 pub mod flood;

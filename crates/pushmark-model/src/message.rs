@@ -180,7 +180,7 @@ impl Message {
                 if let Part::Group(width, inside) = part
                     && contains_message(inside)
                 {
-                    max = max.min(width.max().saturating_sub(OTHERS_MAX));
+                    max = max.min(width.max().saturating_sub(OTHERS_MAX) / widest(inside));
                 }
             });
         }
@@ -222,6 +222,17 @@ fn walk<'p>(parts: &'p [Part], seen: &mut impl FnMut(&'p Part)) {
             walk(inside, seen);
         }
     }
+}
+
+/// How many bytes a byte of the payload takes at most in these parts.
+fn widest(parts: &[Part]) -> u64 {
+    let mut widest = 1;
+    walk(parts, &mut |part| {
+        if let Part::Place(template) = part {
+            widest = widest.max(template.widest_message());
+        }
+    });
+    widest
 }
 
 fn contains_message(parts: &[Part]) -> bool {

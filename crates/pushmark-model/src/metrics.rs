@@ -473,6 +473,12 @@ const SCALARS: &[Scalar] = &[
         |a| count(a.published.as_ref()?.reconnected),
     ),
     (
+        "published.refusals",
+        Unit::Count,
+        "messages by which the target of a publisher WebSocket refused publications (`refused`)",
+        |a| count(a.published.as_ref()?.refusals),
+    ),
+    (
         "published.pool_exhausted",
         Unit::Count,
         "publications that found every publisher connection busy",

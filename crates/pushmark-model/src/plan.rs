@@ -405,6 +405,7 @@ pub(crate) mod tests {
                 ready: None,
                 every: vec![],
                 answer: vec![],
+                ignore: None,
                 cursor: Cursor::None,
                 cookies: false,
                 resumes: false,

@@ -7,14 +7,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use crate::encoding::Encoding;
+
 /// The replacement for a secret.
 pub const REDACTED: &str = "(not written)";
 
 /// Fewest bytes of a secret: shorter ones cannot be distinguished from other text.
 pub const LEN_MIN: usize = 4;
 
-/// Fewest bytes by which the beginning of a longer secret is recognised.
+/// Fewest bytes by which the beginning of a longer secret is recognised before a space or a quote.
 const CUT_OFF_MIN: usize = 12;
+
+/// The same at the end of a text, which is where most texts are cut.
+const CUT_OFF_MIN_AT_END: usize = 8;
 
 /// The values of `{secret.NAME}`, by name. Not serialisable, so that they cannot be written by accident.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -161,24 +166,24 @@ impl Redactor {
 /// Returns how many bytes of a secret a text begins with: all of them, or those before the text was cut.
 fn held(text: &[u8], secret: &str) -> usize {
     let same = text.iter().zip(secret.as_bytes()).take_while(|(a, b)| a == b).count();
-    let ends = || match &text[same..] {
-        [] => true,
-        [next, ..] => next.is_ascii_whitespace() || *next == b'"' || text[same..].starts_with("…".as_bytes()),
+    let after = &text[same..];
+    // What was cut inside a character ends in the character that replaces it.
+    let is_cut = after.is_empty() || ["…", "\u{fffd}"].iter().any(|end| after.starts_with(end.as_bytes()));
+    let enough = match after {
+        [b'"'] => CUT_OFF_MIN_AT_END,
+        _ if is_cut => CUT_OFF_MIN_AT_END,
+        [next, ..] if next.is_ascii_whitespace() || *next == b'"' => CUT_OFF_MIN,
+        _ => usize::MAX,
     };
-    if same == secret.len() || (same >= CUT_OFF_MIN && ends()) { same } else { 0 }
+    if same == secret.len() || same >= enough { same } else { 0 }
 }
 
-/// Returns a secret as it is, and as JSON, Rust, HTML and URLs write it.
+/// Returns a secret as it is, and as JSON, Rust, HTML, URLs and base64 write it.
 fn spellings(secret: &str) -> BTreeSet<String> {
-    let quoted = serde_json::to_string(secret).expect("a text");
     let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let debug = secret.escape_debug().to_string();
-    [secret.to_owned(), quoted[1..quoted.len() - 1].to_owned(), html, debug, percent(secret)].into()
-}
-
-fn percent(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
-    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    let encoded = Encoding::ALL.into_iter().map(|(_, encoding)| encoding.of(secret));
+    [secret.to_owned(), html, debug].into_iter().chain(encoded).collect()
 }
 
 #[cfg(test)]
@@ -211,7 +216,9 @@ mod tests {
         let redactor = redactor(&["0123456789abcdef-and-more"]);
         assert_eq!(redactor.redact("came 0123456789abcd"), "came (not written)");
         assert_eq!(redactor.redact("came 0123456789abcd… (300 bytes)"), "came (not written)… (300 bytes)");
-        for other in ["came 0123456", "came 0123456789abcx"] {
+        assert_eq!(redactor.redact("came \"01234567\""), "came \"(not written)\"");
+        assert_eq!(redactor.redact("came 01234567\u{fffd}"), "came (not written)\u{fffd}");
+        for other in ["came 0123456", "came 0123456789abcx", "came 01234567 and more"] {
             assert_eq!(redactor.redact(other), other);
         }
     }

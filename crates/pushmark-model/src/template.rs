@@ -1,12 +1,14 @@
 //! URL, header and body templates: `{channel}`, `{channels}`, `{client}`, `{client.NAME}`, `{cursor}`,
 //! `{hold_ms}`, `{port}`, `{message}`, `{message.length}`, `{log}`, `{secret.NAME}`, `{capture.NAME}`, `{uuid}`,
-//! `{seq}`, `{feed}`. `{{channel}}` is rendered as the text `{channel}`.
+//! `{seq}`, `{feed}`. `{{channel}}` is rendered as the text `{channel}`. A value is written as JSON, base64 or a URL
+//! needs it by `{json.…}`, `{base64.…}` and `{url.…}`: `{base64.message}`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::draw::{Draw, Purpose};
+use crate::encoding::Encoding;
 use crate::secret::SecretValues;
 
 /// A text with places to fill in. Serialized as written.
@@ -20,7 +22,7 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Literal(String),
-    Place(Place),
+    Place(Place, Option<Encoding>),
 }
 
 /// A place in a template.
@@ -199,11 +201,12 @@ impl Template {
             // A brace that starts no name is literal: JSON bodies need no escaping.
             match name_in_braces(brace) {
                 Some(name) => {
-                    let place = Place::parse(name)?;
+                    let (encoding, place) = Encoding::split(name);
+                    let place = Place::parse(place)?;
                     if !literal.is_empty() {
                         pieces.push(Piece::Literal(std::mem::take(&mut literal)));
                     }
-                    pieces.push(Piece::Place(place));
+                    pieces.push(Piece::Place(place, encoding));
                     rest = &brace[name.len() + 2..];
                 }
                 None => {
@@ -230,7 +233,7 @@ impl Template {
     /// Returns the places that it contains.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.pieces.iter().filter_map(|p| match p {
-            Piece::Place(place) => Some(place),
+            Piece::Place(place, _) => Some(place),
             Piece::Literal(_) => None,
         })
     }
@@ -243,12 +246,19 @@ impl Template {
     /// Appends the text with its places filled in.
     pub fn render(&self, values: &Values<'_>, out: &mut Vec<u8>) {
         for piece in &self.pieces {
-            match piece {
-                Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Place(Place::Channel) => {
+            let (place, encoding) = match piece {
+                Piece::Literal(text) => {
+                    out.extend_from_slice(text.as_bytes());
+                    continue;
+                }
+                Piece::Place(place, encoding) => (place, encoding),
+            };
+            let from = out.len();
+            match place {
+                Place::Channel => {
                     out.extend_from_slice(values.channels.first().copied().unwrap_or_default().as_bytes());
                 }
-                Piece::Place(Place::Channels) => {
+                Place::Channels => {
                     for (i, channel) in values.channels.iter().enumerate() {
                         if i > 0 {
                             out.push(b',');
@@ -256,36 +266,48 @@ impl Template {
                         out.extend_from_slice(channel.as_bytes());
                     }
                 }
-                Piece::Place(Place::Client) => append_number(out, values.client),
-                Piece::Place(Place::ClientField(name)) => {
+                Place::Client => append_number(out, values.client),
+                Place::ClientField(name) => {
                     if let Some(fields) = values.fields {
                         out.extend_from_slice(
                             fields.field(values.client, name).unwrap_or_default().as_bytes(),
                         );
                     }
                 }
-                Piece::Place(Place::Cursor) => out.extend_from_slice(values.cursor.as_bytes()),
-                Piece::Place(Place::HoldMs) => append_number(out, values.hold_ms),
-                Piece::Place(Place::Feed) => append_number(out, values.feed),
-                Piece::Place(Place::Port) => append_number(out, u64::from(values.port)),
-                Piece::Place(Place::Log) => out.extend_from_slice(values.log.as_bytes()),
-                Piece::Place(Place::Secret(name)) => {
+                Place::Cursor => out.extend_from_slice(values.cursor.as_bytes()),
+                Place::HoldMs => append_number(out, values.hold_ms),
+                Place::Feed => append_number(out, values.feed),
+                Place::Port => append_number(out, u64::from(values.port)),
+                Place::Log => out.extend_from_slice(values.log.as_bytes()),
+                Place::Secret(name) => {
                     let value = values.secrets.and_then(|secrets| secrets.get(name));
                     out.extend_from_slice(value.unwrap_or_default().as_bytes());
                 }
-                Piece::Place(Place::Capture(name)) => {
+                Place::Capture(name) => {
                     let value = values.captures.and_then(|captures| captures.get(name));
                     out.extend_from_slice(value.unwrap_or_default().as_bytes());
                 }
-                Piece::Place(Place::Uuid) => {
+                Place::Uuid => {
                     let uuid = values.drawn.map(Drawn::uuid).unwrap_or_default();
                     out.extend_from_slice(uuid.as_bytes());
                 }
-                Piece::Place(Place::Seq) => append_number(out, values.drawn.map_or(0, Drawn::seq)),
-                Piece::Place(Place::MessageLength) => append_number(out, values.message.len() as u64),
-                Piece::Place(Place::Message) => out.extend_from_slice(values.message),
+                Place::Seq => append_number(out, values.drawn.map_or(0, Drawn::seq)),
+                Place::MessageLength => append_number(out, values.message.len() as u64),
+                Place::Message => out.extend_from_slice(values.message),
+            }
+            if let Some(encoding) = encoding {
+                encoding.encode(out, from);
             }
         }
+    }
+
+    /// Returns how many bytes a byte of the payload takes at most, where it is written.
+    pub(crate) fn widest_message(&self) -> u64 {
+        let of = |piece: &Piece| match piece {
+            Piece::Place(Place::Message, encoding) => Some(encoding.map_or(1, Encoding::widest)),
+            _ => None,
+        };
+        self.pieces.iter().filter_map(of).max().unwrap_or(1)
     }
 
     /// Returns the text with its places filled in, lossy if a payload is not UTF-8.
@@ -378,6 +400,7 @@ fn name_in_braces(text: &str) -> Option<&str> {
 fn misspelt(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('{')?.split_once('}')?.0;
     let plain = inside.trim().to_ascii_lowercase().replace('-', "_");
+    let (_, plain) = Encoding::split(&plain);
     let root = plain.split('.').next().unwrap_or_default();
     NAMES.iter().any(|name| name.split('.').next() == Some(root)).then_some(inside)
 }
@@ -400,7 +423,7 @@ impl std::fmt::Display for TemplateError {
         for (i, name) in NAMES.iter().enumerate() {
             write!(f, "{} {{{name}}}", if i == 0 { "" } else { "," })?;
         }
-        Ok(())
+        f.write_str("; written for where it stands: {json.…}, {base64.…}, {url.…}")
     }
 }
 
@@ -439,6 +462,23 @@ mod tests {
             captures: None,
             ..Values::default()
         })
+    }
+
+    #[test]
+    fn a_value_is_encoded_for_where_it_stands() {
+        let mut captures = Captures::default();
+        captures.set("token", "a\"b/\u{e4}".to_owned());
+        let values =
+            Values { captures: Some(&captures), channels: &["c0"], message: b"pm1:", ..Values::default() };
+        let text = |source: &str| Template::parse(source).unwrap().render_text(&values);
+        let json = "{\"t\":\"{json.capture.token}\",\"k\":\"{base64.channel}\"}";
+        assert_eq!(text(json), "{\"t\":\"a\\\"b/\u{e4}\",\"k\":\"YzA=\"}");
+        assert_eq!(text("/{url.capture.token}?{base64.message}"), "/a%22b%2F%C3%A4?cG0xOg==");
+        let template = Template::parse("{base64.message}{json.capture.token}").unwrap();
+        let places: Vec<String> = template.places().map(ToString::to_string).collect();
+        assert_eq!(places, ["message", "capture.token"], "checks see the places");
+        assert_eq!(Template::parse("{json.chanel}").unwrap_err().found, "chanel");
+        assert_eq!(Template::parse("{Base64.message}").unwrap_err().found, "Base64.message");
     }
 
     #[test]

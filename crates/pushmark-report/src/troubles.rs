@@ -41,6 +41,7 @@ fn when(arm: &Arm) -> String {
 pub(crate) fn of(arm: &ArmView<'_>, n: &Notation) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(refused(arm, n));
+    out.extend(refused_by_message(arm, n));
     out.extend(clients(arm, n));
     let count = |of: fn(&Delivery) -> u64| arm.total(of).unwrap_or(0);
     let mut add = |number: u64, one: &str, many: &str| {
@@ -124,6 +125,20 @@ fn refused(arm: &ArmView<'_>, n: &Notation) -> Option<String> {
     let first = own().find_map(|published| published.first_trouble.as_deref());
     let first = first.map_or(String::new(), |first| format!("; first: {first}"));
     Some(format!("{verb} {} of {} publications{why}{first}", n.count(failed), n.count(due)))
+}
+
+/// Describes publications that the target of a feed refused by messages.
+fn refused_by_message(arm: &ArmView<'_>, n: &Notation) -> Option<String> {
+    let own = || arm.starts.iter().filter_map(|a| a.published.as_ref());
+    let refusals: u64 = own().map(|published| published.refusals).sum();
+    let what = match refusals {
+        0 => return None,
+        1 => "publication was refused by a message",
+        _ => "publications were refused by messages",
+    };
+    let first = own().find_map(|published| published.first_trouble.as_deref());
+    let first = first.map_or(String::new(), |first| format!("; first: {first}"));
+    Some(format!("{} {what}{first}", n.count(refusals)))
 }
 
 /// Returns a kind of failure in words.

@@ -1,4 +1,4 @@
-//! Publications over WebSockets that stay open: a text each, no answer.
+//! Publications over WebSockets that stay open: a text each, no answer. A scenario may say how a target refuses one.
 //!
 //! Each channel keeps to one connection, so that its order is kept. Publications that come due together
 //! are sent in one write per connection. A publication is stamped when it is put into bytes that are
@@ -12,6 +12,7 @@ use pushmark_model::template::Values;
 use pushmark_net::{Clock, Connect, Interest, Link, Nanos, Read, Ready};
 use pushmark_proto::client::{Client, Config, Event, Transport};
 
+use super::heard::Heard;
 use super::outbox::Outbox;
 use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, note};
 use crate::job::Job;
@@ -56,6 +57,9 @@ struct Line {
     client: Client,
     carry: Vec<u8>,
     outbox: Outbox,
+    heard: Heard,
+    /// When each periodic message is due.
+    due_ns: Vec<Nanos>,
     /// It has been open before.
     stood: bool,
     generation: u32,
@@ -100,6 +104,8 @@ impl Feed {
             client: Client::new(&config, seed ^ u64::from(n) << 32),
             carry: Vec::new(),
             outbox: Outbox::default(),
+            heard: Heard::default(),
+            due_ns: Vec::new(),
             stood: false,
             generation: 0,
             state: State::Down(0),
@@ -257,6 +263,11 @@ impl Feed {
         let out = &mut line.outbox.out;
         let before = out.len();
         let was_open = line.state == State::Open;
+        let (every, refused) = match context.arm.publish.as_ref().map(|publish| &publish.over) {
+            Some(Over::WebSocket { every, refused, .. }) => (&every[..], refused.as_deref()),
+            _ => (&[][..], None),
+        };
+        let mut refusals: u64 = 0;
         let mut gone = ended.then(|| ("closed_early", "the connection was closed".to_owned()));
         let mut opened = false;
         loop {
@@ -267,11 +278,21 @@ impl Feed {
                         line.state = State::Open;
                     }
                 }
-                Ok(Some(Event::Ready)) => line.state = State::Open,
+                Ok(Some(Event::Ready)) => {
+                    line.heard.confirms();
+                    line.state = State::Open;
+                }
+                Ok(Some(Event::Data(bytes))) => line.heard.data(bytes),
+                Ok(Some(Event::Heartbeat)) => line.heard.heartbeat(),
+                Ok(Some(Event::MessageEnd)) => {
+                    if let Some(words) = line.heard.end(refused) {
+                        refusals += 1;
+                        note(context.record, &format!("feed: the target answered {words}"));
+                    }
+                }
                 Ok(Some(Event::Closed { .. })) => {
                     gone = Some(("closed", "the feed was closed by its target".to_owned()));
                 }
-                // Other messages of the target to a feed are ignored.
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(failure) => {
@@ -292,9 +313,16 @@ impl Feed {
         if line.state == State::Open {
             line.give_up_ns = NEVER;
             line.failure = None;
+            if !was_open {
+                let now_ns = Clock::now();
+                line.due_ns = every.iter().map(|every| now_ns + every.after_ns).collect();
+            }
             if !was_open && std::mem::replace(&mut line.stood, true) {
                 context.record.counts.feed_reconnected += u64::from(self.writer.measures(Clock::now()));
             }
+        }
+        if refusals > 0 && self.writer.measures(Clock::now()) {
+            context.record.counts.feed_refused += refusals;
         }
         // Answers to pings are among these bytes.
         if line.outbox.out.len() > before {
@@ -326,7 +354,7 @@ impl Feed {
     /// A connection is gone, or could not be made.
     fn lost(&mut self, at: usize, kind: &str, what: &str, context: &mut PublisherContext<'_>) {
         let line = &mut self.lines[at];
-        let what = format!("feed: {what}");
+        let what = format!("feed: {what}{}", line.heard.last_words());
         note(context.record, &what);
         line.outbox.lost(kind, &what, context.record);
         line.link = None;
@@ -358,9 +386,31 @@ impl Feed {
         }
     }
 
-    /// Makes connections, also after a loss, and gives up what waits too long.
+    /// Sends the periodic messages of a connection that are due. A full one gets them when it takes more.
+    fn remind(&mut self, at: usize, now_ns: Nanos, context: &mut PublisherContext<'_>) {
+        let Some(Over::WebSocket { every, .. }) = context.arm.publish.as_ref().map(|p| &p.over) else {
+            return;
+        };
+        let line = &mut self.lines[at];
+        if line.state != State::Open || line.outbox.full {
+            return;
+        }
+        let before = line.outbox.out.len();
+        for (every, due_ns) in every.iter().zip(&mut line.due_ns).filter(|(_, due_ns)| **due_ns <= now_ns) {
+            *due_ns = now_ns + every.after_ns;
+            let message = context.requests.feed_fill(context.arm, line.number, &every.send);
+            line.client.write_message(every.send.is_text(), message, &mut line.outbox.out);
+        }
+        if line.outbox.out.len() > before {
+            line.outbox.framed(before);
+            self.flush(at, context);
+        }
+    }
+
+    /// Makes connections, also after a loss, sends what is due, and gives up what waits too long.
     pub(super) fn look_after(&mut self, now_ns: Nanos, context: &mut PublisherContext<'_>) {
         for at in 0..self.lines.len() {
+            self.remind(at, now_ns, context);
             let line = &mut self.lines[at];
             match line.state {
                 State::Down(again_ns) if again_ns <= now_ns && !self.stopped => {

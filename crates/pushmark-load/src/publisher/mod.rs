@@ -9,6 +9,7 @@
 
 mod command;
 mod feed;
+mod heard;
 mod outbox;
 mod post;
 

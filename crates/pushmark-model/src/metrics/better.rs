@@ -84,6 +84,7 @@ const LOWER: &[&str] = &[
     "published.unreachable",
     "published.backpressured",
     "published.reconnected",
+    "published.refusals",
     "published.pool_exhausted",
     "poll.redundant",
     "poll.redundant_share",

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::subscribe::Answer;
+use super::steps::Wait;
+use super::subscribe::{Answer, Every};
 use crate::draw::{Draw, Purpose};
 use crate::message::Message;
 use crate::schedule::Arrivals;
@@ -45,6 +46,9 @@ pub enum Over {
         subprotocol: String,
         /// Messages sent after open.
         after_open: Vec<Message>,
+        /// Messages sent periodically.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        every: Vec<Every>,
         /// Messages that are answered.
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         answer: Vec<Answer>,
@@ -53,6 +57,9 @@ pub enum Over {
         separator: Option<u8>,
         /// Text with which the target says that the feed may begin; absent: the 101 response.
         ready: Option<String>,
+        /// Messages by which the target refuses a publication; absent: none is known.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        refused: Option<Box<Wait>>,
     },
     /// Processes that stay, one line of standard input per publication.
     Command(CommandPlan),

@@ -37,6 +37,7 @@ fn wordless(subscribe: &Subscribe) -> Subscribe {
         ready: None,
         every: Vec::new(),
         answer: Vec::new(),
+        ignore: None,
         peer: None,
         bayeux: None,
         ..subscribe.clone()
@@ -49,9 +50,11 @@ fn unsent(publish: &Publish) -> Publish {
         _ => Over::WebSocket {
             subprotocol: String::new(),
             after_open: Vec::new(),
+            every: Vec::new(),
             answer: Vec::new(),
             separator: None,
             ready: None,
+            refused: None,
         },
     };
     let body = Message::parse("").expect("an empty text is a message");

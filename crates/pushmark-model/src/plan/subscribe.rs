@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::steps::Step;
+use super::steps::{Step, Wait};
 use crate::message::Message;
 use crate::template::{Place, Template};
 
@@ -47,6 +47,9 @@ pub struct Subscribe {
     pub every: Vec<Every>,
     /// WebSocket messages that are answered: when exactly `on` arrives, `send` is sent.
     pub answer: Vec<Answer>,
+    /// Messages that are no publications, told by their beginning.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ignore: Option<Box<Wait>>,
     /// Source of a long poll's (or poll's) next cursor.
     pub cursor: Cursor,
     /// Cookies are kept per client and sent back.

@@ -135,6 +135,8 @@ sums! {
         pool_exhausted: u64,
         /// Established feed connections that their target closed and that were reconnected; measure.
         feed_reconnected: u64,
+        /// Messages by which the target of a feed refused a publication; measure.
+        feed_refused: u64,
         /// Deliveries whose kernel stamp was not used, because they were not the last message of their read.
         stamps_unused: u64,
         /// Kernel wake-ups of the loop.

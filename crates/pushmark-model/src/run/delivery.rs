@@ -223,6 +223,10 @@ pub struct Published {
     /// just before such a close, and that no client received, has failed.
     #[serde(default)]
     pub reconnected: u64,
+    /// Messages by which the target of a publisher WebSocket refused publications, as the scenario tells them
+    /// (`refused`). Which publications these were, they do not say.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub refusals: u64,
     /// Due in measure and not sent in it, because the target had not answered what the same peer sent before:
     /// backpressure, not the generator's delay.
     #[serde(default)]

@@ -103,11 +103,37 @@ impl Compiler<'_> {
                 captures,
             });
         };
+        if wait.timeout == Some(Nanos(0)) {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.timeout"), "nothing arrives in no time")
+                    .found("0s")
+                    .accepted("a duration above zero"),
+            );
+        }
+        let until = self.until(&key, wait)?;
+        Some(Wait { until, within_ns: wait.timeout.unwrap_or(TIMEOUT).0, captures })
+    }
+
+    /// Compiles what messages are like that are not awaited, and may come at any time.
+    pub(super) fn like(&mut self, key: &str, spec: Option<&WaitSpec>) -> Option<Box<Wait>> {
+        let spec = spec?;
+        if spec.timeout.is_some() {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.timeout"), "such a message is not waited for")
+                    .found("`timeout`")
+                    .accepted("one of `contains`, `prefix`, `equals`, `regex`, `json`"),
+            );
+        }
+        Some(Box::new(Wait { until: self.until(key, spec)?, within_ns: 0, captures: Vec::new() }))
+    }
+
+    /// Compiles what a message is like.
+    fn until(&mut self, key: &str, wait: &WaitSpec) -> Option<Until> {
         let kinds = [&wait.contains, &wait.prefix, &wait.equals, &wait.regex, &wait.json];
         let given = kinds.iter().filter(|kind| kind.is_some()).count();
         if given != 1 {
             self.errors.push(
-                ScenarioError::at(&key, "a message is told from others by one key")
+                ScenarioError::at(key, "a message is told from others by one key")
                     .found(format!("{given} of them"))
                     .accepted("one of `contains`, `prefix`, `equals`, `regex`, `json`"),
             );
@@ -120,14 +146,7 @@ impl Compiler<'_> {
                     .accepted("json = \"/pointer\" beside it"),
             );
         }
-        if wait.timeout == Some(Nanos(0)) {
-            self.errors.push(
-                ScenarioError::at(format!("{key}.timeout"), "nothing arrives in no time")
-                    .found("0s")
-                    .accepted("a duration above zero"),
-            );
-        }
-        let until = match wait {
+        Some(match wait {
             WaitSpec { contains: Some(text), .. } => {
                 Until::Contains(self.message(&format!("{key}.contains"), text)?)
             }
@@ -144,8 +163,7 @@ impl Compiler<'_> {
                 let is = is.as_ref().and_then(|text| self.message(&format!("{key}.is"), text));
                 Until::Json { pointer, is }
             }
-        };
-        Some(Wait { until, within_ns: wait.timeout.unwrap_or(TIMEOUT).0, captures })
+        })
     }
 
     /// Compiles where values come from. Only an answer to a request has header lines.

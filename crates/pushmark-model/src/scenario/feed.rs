@@ -135,6 +135,8 @@ impl Compiler<'_> {
         let headers = self.headers(key, &BTreeMap::new());
         let text = self.message(&format!("{key}.text"), &template.text);
         let after_open = self.messages(template.after_open.iter(), |i| format!("{key}.after_open[{i}]"));
+        let every = self.every(key, &template.every);
+        let refused = self.like(&format!("{key}.refused"), template.refused.as_ref());
         let separator = self.separator(key, template.separator.as_deref());
         let heartbeats = self.heartbeats(key, &template.answer, separator);
         let answers =
@@ -154,9 +156,11 @@ impl Compiler<'_> {
             over: plan::Over::WebSocket {
                 subprotocol: as_it_is(&template.subprotocol),
                 after_open,
+                every,
                 answer,
                 separator,
                 ready: template.ready.as_deref().map(as_it_is),
+                refused,
             },
         };
         (self.errors.len() == before).then_some(publish)

@@ -46,7 +46,7 @@ pub(crate) enum Use {
 }
 
 /// The path of each key and its use. `*` is an index of a list or a name that the user gives.
-const USES: [(&str, Use); 52] = [
+const USES: [(&str, Use); 63] = [
     ("name", Use::NotSent),
     ("analysis", Use::NotSent),
     ("thresholds.*", Use::NotSent),
@@ -84,6 +84,11 @@ const USES: [(&str, Use); 52] = [
     ("target.subscribe.*.answer.*.send", Use::Sent),
     ("target.subscribe.*.answer.*.on", Use::Awaited),
     ("target.subscribe.*.ready", Use::Awaited),
+    ("target.subscribe.*.ignore", Use::Awaited),
+    ("target.subscribe.*.ignore.contains", Use::Awaited),
+    ("target.subscribe.*.ignore.prefix", Use::Awaited),
+    ("target.subscribe.*.ignore.equals", Use::Awaited),
+    ("target.subscribe.*.ignore.is", Use::Awaited),
     ("target.subscribe.*.publish", Use::Peer),
     ("target.subscribe.*.channel", Use::BayeuxChannel),
     ("target.publish.url", Use::Publication),
@@ -92,7 +97,13 @@ const USES: [(&str, Use); 52] = [
     ("target.publish.websocket.url", Use::FeedRequest),
     ("target.publish.websocket.text", Use::Publication),
     ("target.publish.websocket.after_open.*", Use::FeedOpen),
+    ("target.publish.websocket.every.*.send", Use::FeedOpen),
     ("target.publish.websocket.answer.*.on", Use::Awaited),
+    ("target.publish.websocket.refused", Use::Awaited),
+    ("target.publish.websocket.refused.contains", Use::Awaited),
+    ("target.publish.websocket.refused.prefix", Use::Awaited),
+    ("target.publish.websocket.refused.equals", Use::Awaited),
+    ("target.publish.websocket.refused.is", Use::Awaited),
     ("target.publish.websocket.ready", Use::Awaited),
     ("target.publish.command.start.*", Use::PublisherCommand),
     ("target.publish.command.env.*", Use::PublisherCommand),

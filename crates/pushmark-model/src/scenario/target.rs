@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::before::BeforeSpec;
 use super::plain::{self, Plain};
 use super::stamp::StampTemplate;
-use super::steps::StepSpec;
+use super::steps::{StepSpec, WaitSpec};
 use super::text_or_table::{FromText, TextOr, read_list, read_option};
 use super::tls::TlsSpec;
 use crate::transport::Transport;
@@ -191,6 +191,10 @@ pub struct SubscribeTemplate {
     /// Character that divides a WebSocket message into parts, such as "\n" or "\u001e": `answer` then compares each part. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
+    /// Messages that are no publications, such as presences: a text that they contain, or a table such as `{ prefix = "<presence" }`. They are not told as messages without a stamp (websocket, stream and sse). The beginning of a message is compared. Default: none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
+    #[schemars(with = "Option<TextOr<WaitSpec>>")]
+    pub ignore: Option<WaitSpec>,
     /// Source of the next `{cursor}` in an answer: `header:NAME` or `json:/pointer` (poll and long-poll).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -322,6 +326,9 @@ pub struct FeedTemplate {
     /// Messages to send after open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_open: Vec<String>,
+    /// Messages to send periodically while the feed stands: `[{ after = "5s", send = "…" }]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub every: Vec<EverySpec>,
     /// Messages to answer when exactly `on` arrives: `{ on = "PING", send = "PONG\r\n" }`; used as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<AnswerSpec>,
@@ -331,6 +338,10 @@ pub struct FeedTemplate {
     /// Text whose arrival allows the feed to begin. Default: the 101.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
+    /// Messages by which the target refuses a publication: a text that they contain, or a table such as `{ prefix = "ERROR" }`. Each is counted, and the first is told. Default: none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
+    #[schemars(with = "Option<TextOr<WaitSpec>>")]
+    pub refused: Option<WaitSpec>,
 }
 
 fn post() -> String {

@@ -6,7 +6,7 @@
 use super::compiler::{Compiler, header_name_ok};
 use super::error::ScenarioError;
 use super::places::as_it_is;
-use super::target::{AnswerSpec, PublishTemplate, SubscribeTemplate};
+use super::target::{AnswerSpec, EverySpec, PublishTemplate, SubscribeTemplate};
 use super::url::TargetUrl;
 use crate::message::Message;
 use crate::plan::{Answer, Cursor, Deflate, Every, Over, Publish, Subscribe};
@@ -33,8 +33,7 @@ impl Compiler<'_> {
         let steps = self.steps(key, template);
         let separator = self.separator(key, template.separator.as_deref());
         let deflate = self.deflate(key, template);
-        let every =
-            self.messages(template.every.iter().map(|e| &e.send), |i| format!("{key}.every[{i}].send"));
+        let every = self.every(key, &template.every);
         let answers =
             self.messages(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
         let peer = template.publish.as_ref().and_then(|t| self.message(&format!("{key}.publish"), t));
@@ -52,22 +51,16 @@ impl Compiler<'_> {
         let taken = template.steps.iter().flat_map(|step| step.capture.keys()).chain(answered);
         let captured: Vec<&str> = known.into_iter().chain(taken.map(String::as_str)).collect();
         for (n, sent) in every.iter().enumerate() {
-            self.captured(&format!("{key}.every[{n}].send"), sent.places(), &captured);
+            self.captured(&format!("{key}.every[{n}].send"), sent.send.places(), &captured);
         }
         for (n, sent) in answers.iter().enumerate() {
             self.captured(&format!("{key}.answer[{n}].send"), sent.places(), &captured);
         }
         self.captured(&format!("{key}.publish"), peer.iter().flat_map(Message::places), &captured);
         self.misplaced(key, transport, template);
+        let ignore = self.like(&format!("{key}.ignore"), template.ignore.as_ref());
         let cursor = self.cursor(key, transport, template);
         let bayeux = transport.is_bayeux().then(|| self.bayeux(key, template));
-        if let Some(every) = template.every.iter().position(|e| e.after.0 == 0) {
-            self.errors.push(
-                ScenarioError::at(format!("{key}.every[{every}].after"), "a heartbeat needs a period")
-                    .found("0s")
-                    .accepted("a duration above zero"),
-            );
-        }
         let url = url?;
         let bayeux = match bayeux {
             Some(read) => Some(read?),
@@ -83,7 +76,12 @@ impl Compiler<'_> {
         let sent = steps.iter().filter_map(|step| step.send.as_ref());
         let beside = steps.iter().filter_map(|step| step.request.as_ref());
         places.extend(beside.flat_map(|request| request.places().map(|(_, place)| place)));
-        places.extend(sent.chain(&after_open).chain(&every).chain(&answers).flat_map(Message::places));
+        places.extend(
+            sent.chain(&after_open)
+                .chain(every.iter().map(|one| &one.send))
+                .chain(&answers)
+                .flat_map(Message::places),
+        );
         // A Bayeux client names its channels in its subscription; a URL may name them too.
         let names_them = bayeux.as_ref().is_some_and(|b| b.channel.names(&Place::Channel));
         self.subscribe_places(&url_key, names_them, &places);
@@ -114,13 +112,9 @@ impl Compiler<'_> {
             steps,
             separator,
             ready: template.ready.as_deref().map(as_it_is),
-            every: template
-                .every
-                .iter()
-                .zip(every)
-                .map(|(spec, send)| Every { after_ns: spec.after.0, send })
-                .collect(),
+            every,
             answer: heartbeats.into_iter().zip(answers).map(|(on, send)| Answer { on, send }).collect(),
+            ignore,
             cursor,
             // A Bayeux session may depend on a cookie from the server.
             cookies: self.scenario.target.cookies || transport.is_bayeux(),
@@ -184,6 +178,19 @@ impl Compiler<'_> {
             }
         }
         self.messages(ons.iter(), |i| format!("{key}.answer[{i}].on"))
+    }
+
+    /// Compiles messages that are sent periodically.
+    pub(super) fn every(&mut self, key: &str, specs: &[EverySpec]) -> Vec<Every> {
+        if let Some(n) = specs.iter().position(|spec| spec.after.0 == 0) {
+            self.errors.push(
+                ScenarioError::at(format!("{key}.every[{n}].after"), "a heartbeat needs a period")
+                    .found("0s")
+                    .accepted("a duration above zero"),
+            );
+        }
+        let sends = self.messages(specs.iter().map(|spec| &spec.send), |n| format!("{key}.every[{n}].send"));
+        specs.iter().zip(sends).map(|(spec, send)| Every { after_ns: spec.after.0, send }).collect()
     }
 
     /// Returns the byte that divides messages into parts.
@@ -351,6 +358,9 @@ impl Compiler<'_> {
         }
         let talks = transport.is_push() && !transport.is_bayeux();
         if !talks {
+            let why = format!("pushmark reads the answers of `{transport}` itself");
+            let accepted = "`ignore` under stream, sse or websocket";
+            self.refuse_keys(key, &[("ignore", template.ignore.is_some())], &why, accepted);
             let why = format!("no connection of `{transport}` stays open for a conversation");
             let why =
                 if transport.is_bayeux() { "Bayeux defines what a client sends and receives" } else { &why };
@@ -364,7 +374,7 @@ impl Compiler<'_> {
                 self.refuse_keys(&key, &[("send", true)], &why, "`request`, `wait`, `capture`");
             }
             let accepted = match talks {
-                true => "`url`, `method`, `body`, `steps`, `ready`, `ends`, `headers`",
+                true => "`url`, `method`, `body`, `steps`, `ready`, `ends`, `ignore`, `headers`",
                 false => "`url`, `method`, `body`, `cursor`, `resumes`, `headers`",
             };
             self.refuse_keys(key, &subprotocol, &why, accepted);

@@ -229,6 +229,7 @@ impl Gathered {
             unreachable: counts.unreachable,
             backpressured: counts.backpressured,
             reconnected: counts.feed_reconnected,
+            refusals: counts.feed_refused,
             pool_exhausted: counts.pool_exhausted,
             asked_per_s: counts.publications_due as f64 / measure_s,
             achieved_per_s: in_measure as f64 / measure_s,

@@ -34,7 +34,7 @@ pub fn nobody_came(arms: &[Unserved<'_>]) -> String {
             text.push_str(&format!("\n    failed  {n} {of} {}: {kind}", plan.connections));
         }
         if failed.is_empty() {
-            text.push_str(&format!("\n    failed  {}: no answer", plan.connections));
+            text.push_str(&format!("\n    failed  {}: not subscribed by the end", plan.connections));
         }
         if let Some(first) = troubles.first() {
             text.push_str(&format!("\n    first   {first}"));

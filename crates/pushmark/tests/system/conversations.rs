@@ -315,3 +315,63 @@ fn a_conversation_is_printed_as_it_happens() {
     let ended = tool.run(&["try", &url, "--preset", "signalr"]).expect(3);
     assert!(ended.err.contains("websocket: "), "{}", ended.err);
 }
+
+/// A server that closes a feed without heartbeats, refuses publications by messages, takes them in base64, and tells
+/// its subscribers more than publications.
+fn strict_feed(port: u64, feed: &str, subscribe: &str, channels: &str) -> String {
+    format!(
+        "[target.subscribe.websocket]\nurl = \"ws://127.0.0.1:{port}/subscribe?channel={{channel}}\"\n{subscribe}\
+         [target.publish.websocket]\nurl = \"ws://127.0.0.1:{port}/feed\"\ntext = \"PUB {{channel}} {{base64.message}}\"\n{feed}\
+         [subscriptions]\nnames = [{channels}]\n"
+    )
+}
+
+#[test]
+fn a_feed_keeps_its_heartbeats_and_messages_that_are_none_are_ignored() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("strict-feed-server.mjs", &[]);
+    let over = "over = \"websocket\"\n";
+    let every = "every = [{ after = \"200ms\", send = \"PING {feed}\" }]\nrefused = { prefix = \"ERROR\" }\n";
+    let ignore = "ignore = { prefix = \"<presence\" }\n";
+    let target = strict_feed(port, every, ignore, "\"c0\", \"c1\"");
+    for poller in POLLERS {
+        let tool = Tool::new();
+        let scenario = format!("transports = [\"websocket\"]\n{target}{LOAD}{over}");
+        let run = tool.measure(&scenario, &["--poller", poller]);
+        let arm = &arms(&run)[0];
+        whole(arm);
+        assert_eq!(number(arm, "/published/reconnected"), 0.0, "{:#}", arm["published"]);
+        assert_eq!(number(arm, "/delivery/unstamped"), 0.0, "{:#}", arm["delivery"]);
+        assert_eq!(came(arm), 4.0 * 2.0 * 40.0 * 3.0, "each of 8 clients hears its channel");
+        assert!(arm["published"].get("refusals").is_none(), "{:#}", arm["published"]);
+    }
+    // The same without the two keys: the feed is closed and comes again, and presences are told.
+    let tool = Tool::new();
+    let bare = strict_feed(port, "", "", "\"c0\", \"c1\"");
+    let run = tool.measure(&format!("transports = [\"websocket\"]\n{bare}{LOAD}{over}"), &[]);
+    let arm = &arms(&run)[0];
+    assert!(number(arm, "/published/reconnected") >= 2.0, "{:#}", arm["published"]);
+    assert!(number(arm, "/delivery/unstamped") >= 8.0 * 25.0, "{:#}", arm["delivery"]);
+}
+
+#[test]
+fn publications_that_a_feed_refuses_by_messages_are_counted_and_told() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("strict-feed-server.mjs", &[]);
+    let feed = "every = [{ after = \"200ms\", send = \"PING\" }]\nrefused = \"ERROR\"\n";
+    let target = strict_feed(port, feed, "ignore = \"<presence\"\n", "\"c0\", \"denied\"");
+    let tool = Tool::new();
+    tool.write("a.toml", &format!("transports = [\"websocket\"]\n{target}{LOAD}over = \"websocket\"\n"));
+    let ended = tool.run(&["run", "a.toml", "-o", "out"]).never_panicked();
+    let run = tool.run_json("out");
+    let arm = &arms(&run)[0];
+    assert_eq!(number(arm, "/published/refusals"), 120.0, "{:#}", arm["published"]);
+    let told = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says = "120 publications were refused by messages; first: feed: the target answered \"ERROR no right";
+    assert!(told.contains(says), "{}", ended.out);
+    assert_eq!(came(arm), 4.0 * 40.0 * 3.0, "the other channel is whole");
+}

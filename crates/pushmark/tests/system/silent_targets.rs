@@ -70,6 +70,21 @@ fn a_ready_text_that_never_comes_ends_the_run_with_what_came() {
 }
 
 #[test]
+fn an_arm_that_ends_before_the_time_out_says_what_was_awaited() {
+    let greeting = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: welcome\n\n";
+    let subscribe = format!("sse = {{ url = \"{}\", ready = \"connected\" }}", target(greeting));
+    let tool = Tool::new();
+    let patient = scenario(&subscribe, "300ms").replace("\"2s\"", "\"60s\"");
+    tool.write("a.toml", &patient);
+    let ended = tool.run(&["run", "a.toml", "-o", "out"]).expect(3);
+    ended.says(&[
+        "8: not subscribed by the end",
+        "waiting: \"connected\" (ready) did not come by the end of the arm",
+        "data: welcome",
+    ]);
+}
+
+#[test]
 fn an_arm_whose_ready_text_never_comes_ends_at_once_and_the_others_are_measured() {
     let greeting = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: welcome\n\n";
     let url = target(greeting);

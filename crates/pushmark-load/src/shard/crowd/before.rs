@@ -3,7 +3,6 @@
 //!
 //! A step of a subscription may make a request as well, beside the connection of the subscription, which stays open.
 
-use pushmark_model::plan::Before;
 use pushmark_net::{Connect, Interest, Read, Ready};
 use pushmark_proto::client::{ExchangeEvent, Lane};
 
@@ -277,11 +276,13 @@ impl Shard {
     }
 
     /// Returns the request that waits, in words: `request 1 before the subscription (POST /login)`, or `the request of
-    /// step 2 (POST /join)`.
+    /// step 2 (POST /join)`. One that is not sent yet is told with its address.
     pub(super) fn errand_in_words(&self, index: u32) -> Option<String> {
-        let at = self.crowd[index].errand.as_ref()?.at;
-        let arm = &self.plan.arm;
-        let request = arm.requests().nth(at).map(Before::in_words)?;
+        let errand = self.crowd[index].errand.as_ref()?;
+        let (at, arm) = (errand.at, &self.plan.arm);
+        let asked = arm.requests().nth(at)?;
+        let to = format!(" to {}:{}", asked.host, asked.port.unwrap_or(self.plan.port));
+        let request = asked.in_words() + if errand.asked { "" } else { &to };
         Some(match arm.step_of_request(at) {
             Some(step) => format!("the request of step {} ({request})", step + 1),
             None => format!("request {} before the subscription ({request})", at + 1),

@@ -7,7 +7,7 @@ use pushmark_model::transport::Transport;
 use pushmark_net::Link;
 use pushmark_proto::client::Lane;
 
-use crate::conn::{Assumed, Phase};
+use crate::conn::{Assumed, Conn, Phase};
 use crate::shard::Shard;
 use crate::token::{self, Owner};
 use crate::trouble;
@@ -15,42 +15,62 @@ use crate::trouble;
 impl Shard {
     /// The client has timed out.
     pub(crate) fn client_timed_out(&mut self, index: u32) {
+        let (kind, awaited) = self.awaited_by(index);
+        let came = self.came_to(index);
+        self.lost(index, Lane::Connect, kind, &format!("{awaited} in time{came}"));
+    }
+
+    /// The arm is over, and no client ever subscribed. Tells what the first of those that still wait awaits.
+    pub(crate) fn note_waiting(&mut self) {
+        let waits = |conn: &Conn| conn.first.phase != Phase::Waiting && !conn.subscribed;
+        let Some(index) = self.crowd.clients.iter().position(waits) else { return };
+        let index = index as u32;
+        let ((_, awaited), came) = (self.awaited_by(index), self.came_to(index));
+        self.trouble("waiting", &format!("{awaited} by the end of the arm{came}"));
+    }
+
+    /// Returns the kind of time-out that a client runs into, and what did not come.
+    fn awaited_by(&self, index: u32) -> (&'static str, String) {
         if let Some(request) = self.errand_in_words(index) {
-            let what = format!("{request}: no answer in time");
             let kind = if self.asks_beside(index) { "timeout_step" } else { "timeout_before" };
-            return self.lost(index, Lane::Connect, kind, &what);
+            return (kind, format!("{request}: no answer"));
         }
         let conn = &self.crowd[index];
-        let (kind, what) = match conn.first.phase {
+        let (kind, awaited) = match conn.first.phase {
             Phase::Connecting if self.is_handshaking(index, Lane::Connect) => {
-                ("timeout_tls", "TLS was not agreed on in time")
+                ("timeout_tls", "TLS was not agreed on")
             }
-            Phase::Connecting => ("timeout_connect", "no connection in time"),
-            Phase::Asked if conn.first.answered => {
-                ("timeout_answer", "an answer began, and was not whole in time")
-            }
-            Phase::Asked => ("timeout_handshake", "no answer in time"),
+            Phase::Connecting => ("timeout_connect", "no connection"),
+            Phase::Asked if conn.first.answered => ("timeout_answer", "an answer began, and was not whole"),
+            Phase::Asked => ("timeout_handshake", "no answer"),
             Phase::Open if self.awaits(index) => {
-                let awaited = self.awaited(index).unwrap_or_default();
-                let since = self.crowd[index].steps.as_ref().map_or(&[][..], |steps| steps.since.bytes());
-                let came = match since {
-                    [] => "no message".to_owned(),
-                    since => trouble::shown(since),
-                };
-                let what = format!("{awaited} did not come in time; received {came}");
-                return self.lost(index, Lane::Connect, "timeout_step", &what);
+                return ("timeout_step", format!("{} did not come", self.awaited(index).unwrap_or_default()));
             }
             Phase::Open if !conn.subscribed && self.asking.config.ready.is_some() => {
                 let ready = trouble::shown(self.asking.config.ready.as_deref().unwrap_or_default());
-                let came = self.came_so_far(index).unwrap_or_else(|| self.seen.came_to_another());
-                let what = format!("\"{ready}\" (ready) did not come in time; received {came}");
-                return self.lost(index, Lane::Connect, "timeout_ready", &what);
+                return ("timeout_ready", format!("\"{ready}\" (ready) did not come"));
             }
-            Phase::Open if !conn.subscribed => ("timeout_idle", "nothing said in time that it is subscribed"),
-            _ => ("timeout_idle", "nothing came for too long"),
+            Phase::Open if !conn.subscribed => ("timeout_idle", "nothing said that it is subscribed"),
+            _ => ("timeout_idle", "nothing came"),
         };
-        let came = self.came_so_far(index).map_or(String::new(), |came| format!("; received {came}"));
-        self.lost(index, Lane::Connect, kind, &format!("{what}{came}"));
+        (kind, awaited.to_owned())
+    }
+
+    /// Returns `; received …`, of what came to a client before its subscription was established.
+    fn came_to(&self, index: u32) -> String {
+        let conn = &self.crowd[index];
+        let came = match conn.first.phase {
+            _ if conn.errand.is_some() => None,
+            Phase::Open if self.awaits(index) => {
+                let since = conn.steps.as_ref().map_or(&[][..], |steps| steps.since.bytes());
+                Some(if since.is_empty() { "no message".to_owned() } else { trouble::shown(since) })
+            }
+            Phase::Open if !conn.subscribed && self.asking.config.ready.is_some() => {
+                Some(self.came_so_far(index).unwrap_or_else(|| self.seen.came_to_another()))
+            }
+            _ => self.came_so_far(index),
+        };
+        came.map_or(String::new(), |came| format!("; received {came}"))
     }
 
     /// Returns what a client received before its subscription was established, if that is known.

@@ -84,6 +84,9 @@ impl Shard {
         }
         if begins && stamps == 0 {
             self.seen.spoken.heard(index, bytes);
+            if let Some(like) = &self.plan.arm.subscribe.ignore {
+                self.seen.ignore(index, like, bytes);
+            }
         }
         let conn = &mut self.crowd[index];
         if streamed && stamps > 0 {

@@ -111,6 +111,9 @@ impl Shard {
 
     /// A complete message has no stamp. Its beginning is kept until a stamp is found in some message.
     pub(super) fn unstamped(&mut self, index: u32, lane: Lane) {
+        if self.seen.ignored.contains(&index) {
+            return;
+        }
         let line = self.crowd[index].line_mut(lane);
         let length = line.length;
         let could_be_ours = self.seen.payloads.could_be(length);

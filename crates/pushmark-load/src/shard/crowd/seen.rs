@@ -1,6 +1,9 @@
 //! What the target has shown of itself so far: how payloads arrive, and what it said that is not a payload.
 
-use pushmark_model::plan::ArmPlan;
+use std::collections::HashSet;
+
+use pushmark_model::plan::{ArmPlan, Wait};
+use pushmark_model::template::Values;
 
 use super::payloads::Payloads;
 use super::spoken::Spoken;
@@ -17,11 +20,29 @@ pub(crate) struct Seen {
     pub(super) heads: bool,
     /// A client that is not subscribed yet, and the bytes it has received so far.
     before_subscribed: Option<(u32, Vec<u8>)>,
+    /// Clients whose current message is no publication, as the scenario tells them (`ignore`).
+    pub(super) ignored: HashSet<u32>,
 }
 
 impl Seen {
     pub(crate) fn new(arm: &ArmPlan) -> Seen {
-        Seen { payloads: Payloads::of(arm), spoken: Spoken::default(), heads: false, before_subscribed: None }
+        Seen {
+            payloads: Payloads::of(arm),
+            spoken: Spoken::default(),
+            heads: false,
+            before_subscribed: None,
+            ignored: HashSet::new(),
+        }
+    }
+
+    /// Notes whether the message that begins with these bytes is no publication.
+    #[cold]
+    pub(super) fn ignore(&mut self, index: u32, like: &Wait, begin: &[u8]) {
+        if like.matched(begin, &Values::default()).is_some() {
+            self.ignored.insert(index);
+        } else {
+            self.ignored.remove(&index);
+        }
     }
 
     /// Keeps what one client receives before its subscription is established, to show it if that never
