@@ -108,6 +108,7 @@ pub(crate) fn arm(ask: &Ask) -> ArmPlan {
             ready: None,
             every: Vec::new(),
             answer: Vec::new(),
+            respond: Vec::new(),
             ignore: None,
             cursor: if polls { Cursor::Header("pushmark-cursor".to_owned()) } else { Cursor::None },
             cookies: ask.transport.is_bayeux(),

@@ -4,6 +4,7 @@
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use pushmark_model::plan::Mode;
 use pushmark_model::transport::Transport;
 
 use super::Subject;
@@ -53,8 +54,14 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
     journal.note("· subscribed".into());
     // It stays: a feed that ends at once may take its message with it.
     let mut publisher = None;
-    if listener.arm().publish.is_some() {
-        let message = stamped(t.chance.nonce(), 0, 1, 64);
+    let is_peer = listener.arm().publisher.as_ref().is_some_and(|publisher| publisher.mode == Mode::Peer);
+    let peer = listener.arm().subscribe.peer.clone().filter(|_| is_peer);
+    let publishes = peer.is_some() || listener.arm().publish.is_some();
+    let message = stamped(t.chance.nonce(), 0, 1, 64);
+    if let Some(peer) = peer {
+        journal.note("· publishes one message itself, as peers do".into());
+        listener.publish(&peer, &message)?;
+    } else if publishes {
         journal.note("· publishes one message".into());
         publisher.insert(Publisher::open(t, transport)?).publish(asked.channel, &message)?;
     }
@@ -93,7 +100,7 @@ fn speak(t: &mut Trial<'_>, transport: &str, asked: &Conversation<'_>) -> Outcom
             ));
         }
     }
-    if publisher.is_some() && !heard {
+    if publishes && !heard {
         let time = asked.listens;
         journal.note(format!(
             "· the message did not come within {time:?}: look at its answer, and at what the client subscribed to"

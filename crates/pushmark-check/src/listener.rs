@@ -1,5 +1,6 @@
 //! A client of a target that its scenario describes: it subscribes over any transport, and listens.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use pushmark_model::plan::{ArmPlan, Cursor};
@@ -38,6 +39,8 @@ pub(super) struct Listener {
     pub(super) conversation: Conversation,
     /// Everything received so far.
     pub(super) heard: Vec<Vec<u8>>,
+    /// What came while a request waited for its answer, and is not taken yet.
+    pub(super) early: VecDeque<Vec<u8>>,
 }
 
 /// How it listens.
@@ -71,6 +74,9 @@ impl Listener {
 
     /// Returns whether nothing arrives in this time. A poll that is not asked for is asked for first.
     pub(super) fn is_quiet(&mut self, time: Duration) -> bool {
+        if !self.early.is_empty() {
+            return false;
+        }
         match &mut self.conversation {
             Conversation::Poll { asked: false, .. } => false,
             Conversation::Poll { wire, .. } | Conversation::Stream(wire) => wire.is_quiet(time).is_ok(),
@@ -89,6 +95,15 @@ impl Listener {
         let of = Of { arm: &self.arm, port: self.port, channel: &self.channel, captures: &self.captures };
         match &mut self.conversation {
             Conversation::WebSocket(talk) => talk.say(of, true, what),
+            _ => Ok(()),
+        }
+    }
+
+    /// Publishes a message, as a peer does. Only a WebSocket's client can.
+    pub(super) fn publish(&mut self, what: &pushmark_model::message::Message, message: &[u8]) -> Outcome {
+        let of = Of { arm: &self.arm, port: self.port, channel: &self.channel, captures: &self.captures };
+        match &mut self.conversation {
+            Conversation::WebSocket(talk) => talk.publish(of, what, message),
             _ => Ok(()),
         }
     }
@@ -154,7 +169,8 @@ impl Listener {
         };
         let (channel, cursor) = (channel.to_owned(), cursor.to_owned());
         let resumes = !cursor.is_empty();
-        let mut listener = Listener { arm, port, channel, cursor, captures, conversation, heard: Vec::new() };
+        let (heard, early) = (Vec::new(), VecDeque::new());
+        let mut listener = Listener { arm, port, channel, cursor, captures, conversation, heard, early };
         listener.follow(t)?;
         let mut heard = Vec::new();
         if let Some(ready) = listener.arm.subscribe.ready.clone() {
@@ -239,6 +255,9 @@ impl Listener {
 
     /// Returns the next piece, whatever it is.
     pub(super) fn next(&mut self) -> Step<Vec<u8>> {
+        if let Some(piece) = self.early.pop_front() {
+            return Ok(piece);
+        }
         let piece = self.next_piece()?;
         // Those of a WebSocket are told as they are read.
         if !matches!(self.conversation, Conversation::WebSocket(_)) {

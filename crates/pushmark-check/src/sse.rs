@@ -55,9 +55,10 @@ impl Events {
         }
     }
 
-    /// Reads until a text has come, in an event or in a comment. Nothing of it is lost for the events.
+    /// Reads until a text has come: in an event's data or its name, or in a comment, as a run compares it. Nothing of
+    /// it is lost for the events.
     pub(super) fn until_ready(&mut self, ready: &[u8]) -> Outcome {
-        while memchr::memmem::find(&self.rest, ready).is_none() {
+        while !self.rest.split(|byte| matches!(byte, b'\r' | b'\n')).any(|line| says(line, ready)) {
             match self.wire.piece()? {
                 Piece::Chunk(data) => self.rest.extend_from_slice(&data),
                 Piece::End => return Err(failed("the event stream ended before the text that confirms it")),
@@ -74,5 +75,32 @@ impl Events {
     /// The next event.
     pub(super) fn event(&mut self) -> Step<SseEvent> {
         self.event_or_end()?.ok_or_else(|| failed("the event stream ended"))
+    }
+}
+
+/// Whether a line of a stream has a text in its value.
+fn says(line: &[u8], text: &[u8]) -> bool {
+    let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
+    let (field, value) = (&line[..colon], &line[colon + 1..]);
+    matches!(field, b"" | b"data" | b"event") && memchr::memmem::find(value, text).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_looked_for_in_values_and_not_in_the_names_of_fields() {
+        for (line, found) in [
+            ("data: welcome", true),
+            ("event: welcome", true),
+            (": you are welcome", true),
+            ("id: welcome", false),
+            ("welcome", false),
+            ("data: bye", false),
+        ] {
+            assert_eq!(says(line.as_bytes(), b"welcome"), found, "{line}");
+        }
+        assert!(!says(b"data: welcome", b"data: welcome"), "a raw line is no value");
     }
 }

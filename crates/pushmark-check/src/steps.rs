@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 use pushmark_model::plan::{Since, Step as Asked, Wait};
 use pushmark_model::template::Captures;
 
-use super::before::ask;
+use super::before;
 use super::listener::Listener;
 use super::outcome::{Outcome, Step, brief, holds, shown};
+use super::patience::PATIENCE;
 use super::trial::Trial;
 
+/// No wait, where a socket needs one.
+const MOMENT: Duration = Duration::from_millis(1);
 /// How long the client listens at a time, before it looks whether its time is over.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -23,7 +26,9 @@ impl Listener {
             }
             if let Some(request) = request {
                 let name = format!("the request of step {} ({})", n + 1, request.in_words());
-                let taken = ask(t, self.of(), request, &name)?;
+                let mut sent = before::send(t, self.of(), request)?;
+                self.listens_until(|| sent.is_answered(LOOK))?;
+                let taken = sent.answer(request, &name)?;
                 self.captures.extend(taken);
             }
             if let Some(wait) = wait {
@@ -31,6 +36,18 @@ impl Listener {
                 self.captures.extend(captures);
             }
         }
+        Ok(())
+    }
+
+    /// Listens until something else has come. What the target says meanwhile may be what the step awaits.
+    fn listens_until(&mut self, mut has_come: impl FnMut() -> bool) -> Outcome {
+        let (started, mut early) = (Instant::now(), Vec::new());
+        while !has_come() && started.elapsed() < PATIENCE {
+            while !self.is_quiet(MOMENT) {
+                early.push(self.next()?);
+            }
+        }
+        self.early.extend(early);
         Ok(())
     }
 

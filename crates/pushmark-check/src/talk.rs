@@ -53,9 +53,14 @@ pub(super) struct Talk {
 impl Talk {
     /// Sends a message; a text may be sent as a binary message (`text` is false).
     pub(super) fn say(&mut self, of: Of<'_>, text: bool, what: &Message) -> Outcome {
-        let mut said = Vec::new();
-        what.render(&of.values(&[of.channel]), &mut said);
+        let said = what.rendered(&of.values(&[of.channel]));
         self.socket.send(if text && what.is_text() { Opcode::Text } else { Opcode::Binary }, &said)
+    }
+
+    /// Publishes a message, as a peer does.
+    pub(super) fn publish(&mut self, of: Of<'_>, what: &Message, message: &[u8]) -> Outcome {
+        let said = what.rendered(&Values { message, ..of.values(&[of.channel]) });
+        self.socket.send(if what.is_text() { Opcode::Text } else { Opcode::Binary }, &said)
     }
 
     /// Returns the next message; answers the heartbeats in it.

@@ -105,8 +105,10 @@ impl Socket {
         let mut frame = Vec::new();
         encode::header(&mut frame, opcode, fin, payload.len() as u64, Some(key));
         frame.extend(payload.iter().enumerate().map(|(i, byte)| byte ^ key[i % 4]));
-        let end = if fin { "" } else { ", more follows" };
-        self.wire.send_raw(&format!("frame {opcode:?}{end} {}, masked", shown(payload)), &frame)
+        // Masked bytes say nothing to a reader.
+        let kind = format!("{opcode:?}").to_lowercase();
+        let more = if fin { "" } else { ", and more follows" };
+        self.wire.send_told(format!("{kind} {} bytes {}{more}", payload.len(), shown(payload)), &frame)
     }
 
     /// A text that publishes.

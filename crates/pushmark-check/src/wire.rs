@@ -181,7 +181,12 @@ impl Wire {
 
     /// Sends bytes unchanged, cut into packets.
     pub(super) fn send_raw(&mut self, what: &str, bytes: &[u8]) -> Outcome {
-        self.journal.note(format!("{what}: {}", shown(bytes)));
+        self.send_told(format!("{what}: {}", shown(bytes)), bytes)
+    }
+
+    /// Sends bytes that are told in words alone.
+    pub(super) fn send_told(&mut self, what: String, bytes: &[u8]) -> Outcome {
+        self.journal.note(what);
         self.renew()?;
         self.write(bytes)
     }

@@ -40,7 +40,7 @@ pub use phases::Phases;
 pub use publishing::{CommandPlan, Mode, Over, Publish, PublisherPlan, Size};
 pub use shard::ShardPlan;
 pub use steps::{Since, Step, Until, Wait};
-pub use subscribe::{Answer, Bayeux, Cursor, Deflate, Every, Subscribe};
+pub use subscribe::{Answer, Bayeux, Cursor, Deflate, Every, Respond, Subscribe};
 pub use tls::Tls;
 
 /// The schema of a plan.
@@ -252,9 +252,16 @@ impl ArmPlan {
     }
 
     /// Returns all requests of a client but those of its transport: before its subscription, then those of the steps
-    /// of it.
+    /// of it, then those that respond to answers.
     pub fn requests(&self) -> impl Iterator<Item = &Before> {
-        self.before.iter().chain(self.subscribe.steps.iter().filter_map(|step| step.request.as_deref()))
+        let of_steps = self.subscribe.steps.iter().filter_map(|step| step.request.as_deref());
+        let responses = self.subscribe.respond.iter().map(|respond| &*respond.request);
+        self.before.iter().chain(of_steps).chain(responses)
+    }
+
+    /// Returns the position in [`ArmPlan::requests`] of the request that responds.
+    pub fn request_of_response(&self, nth: usize) -> usize {
+        self.request_of_step(self.subscribe.steps.len()) + nth
     }
 
     /// Returns the position in [`ArmPlan::requests`] of the request of a step.
@@ -264,7 +271,7 @@ impl ArmPlan {
     }
 
     /// Returns the step whose request has this position in [`ArmPlan::requests`]; `None`: it is made before the
-    /// subscription.
+    /// subscription, or responds to an answer.
     pub fn step_of_request(&self, at: usize) -> Option<usize> {
         let nth = at.checked_sub(self.before.len())?;
         let requesting = self.subscribe.steps.iter().enumerate().filter(|(_, step)| step.request.is_some());
@@ -405,6 +412,7 @@ pub(crate) mod tests {
                 ready: None,
                 every: vec![],
                 answer: vec![],
+                respond: vec![],
                 ignore: None,
                 cursor: Cursor::None,
                 cookies: false,

@@ -16,6 +16,7 @@ mod error;
 mod feed;
 mod flood;
 mod forgetful;
+mod heartbeats;
 mod limits;
 mod load;
 mod phase;
@@ -59,8 +60,8 @@ pub use stamp::{StampTemplate, TimeUnit};
 pub use steps::{StepSpec, WaitSpec};
 pub use subscriptions::{Rooms, SubscriptionsSpec};
 pub use target::{
-    AnswerSpec, DeflateSpec, EverySpec, FeedTemplate, ProcessTemplate, PublishTemplate, SubscribeSet,
-    SubscribeTemplate, Target,
+    AnswerSpec, DeflateSpec, EverySpec, FeedTemplate, ProcessTemplate, PublishTemplate, RespondSpec,
+    SubscribeSet, SubscribeTemplate, Target,
 };
 pub use tls::TlsSpec;
 pub use url::{TargetUrl, UrlError};

@@ -1,7 +1,7 @@
 //! Scenarios for known protocols: data files that are written with the keys of every scenario and nothing else.
 
 /// Each preset: its name and its text, in which `{url}` and `{http}` stand for the address of the server.
-const ALL: [(&str, &str); 14] = [
+const ALL: [(&str, &str); 15] = [
     ("action-cable", include_str!("../../../presets/action-cable.toml")),
     ("bayeux", include_str!("../../../presets/bayeux.toml")),
     ("centrifugo", include_str!("../../../presets/centrifugo.toml")),
@@ -14,6 +14,7 @@ const ALL: [(&str, &str); 14] = [
     ("pusher", include_str!("../../../presets/pusher.toml")),
     ("signalr", include_str!("../../../presets/signalr.toml")),
     ("socket.io", include_str!("../../../presets/socket.io.toml")),
+    ("socket.io-polling", include_str!("../../../presets/socket.io-polling.toml")),
     ("sockjs", include_str!("../../../presets/sockjs.toml")),
     ("stomp", include_str!("../../../presets/stomp.toml")),
 ];

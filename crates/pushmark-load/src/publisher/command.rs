@@ -1,6 +1,6 @@
 //! Publications by a command: a process that stays, and takes a line for each of them.
 //!
-//! Each channel keeps to one process, so that its order is kept. A publication is stamped when its line is
+//! A publication is stamped when its line is
 //! put into bytes that are about to be written, never while the pipe is full: the delay that a slow command
 //! causes is publisher lag. What the command does with a line is part of the delivery. Its output is read, so
 //! that it never waits for that; the last of it is told when the command ends.
@@ -19,14 +19,13 @@ use pushmark_net::{Clock, Interest, Nanos, Ready};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::outbox::Outbox;
-use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, note};
+use super::queue::Queue;
+use super::{PayloadWriter, PublisherContext, note};
 use crate::job::Job;
 use crate::never::NEVER;
 use crate::token::{self, Owner};
 use crate::trouble;
 
-/// Bytes gathered before they are written.
-const GATHER_MAX: usize = 4 << 10;
 /// A command that ended is started again after this time.
 const AGAIN_NS: Nanos = 200_000_000;
 /// The last bytes of its output that are kept.
@@ -48,11 +47,7 @@ pub(crate) struct Commands {
     /// Program, arguments and variables, filled in.
     words: Vec<String>,
     variables: Vec<(String, String)>,
-    /// Processes that have gathered bytes.
-    gathered: Vec<u32>,
-    /// Waiting jobs, over all processes.
-    waiting: usize,
-    shards: u32,
+    queue: Queue,
     timeout_ns: Nanos,
     pub(super) writer: PayloadWriter,
     stopped: bool,
@@ -102,9 +97,7 @@ impl Commands {
             words: command.start.iter().map(|word| word.render_text(&values)).collect(),
             variables: command.env.iter().map(filled).collect(),
             plan: command.clone(),
-            gathered: Vec::new(),
-            waiting: 0,
-            shards,
+            queue: Queue::new(shards, plan.timeout_ns),
             timeout_ns: plan.timeout_ns,
             writer,
             stopped: false,
@@ -112,19 +105,12 @@ impl Commands {
     }
 
     pub(super) fn publish(&mut self, job: Job, context: &mut PublisherContext<'_>) {
-        // A shard has every n-th channel. They are distributed over its processes.
-        let at = (job.channel / self.shards) as usize % self.processes.len();
+        let at = self.queue.line_of(job.channel, self.processes.len());
         let process = &mut self.processes[at];
         if process.takes_lines() {
             return self.write(at, job, context);
         }
-        context.record.counts.pool_exhausted += u64::from(job.measured);
-        if self.waiting >= BACKLOG_MAX {
-            job.never_written(context.record, false);
-        } else {
-            self.waiting += 1;
-            process.outbox.waiting.push_back(job);
-        }
+        self.queue.wait(job, &mut process.outbox, context.record);
     }
 
     /// Puts a publication into bytes.
@@ -137,20 +123,17 @@ impl Commands {
         outbox.out.push(b'\n');
         outbox.published(before, job, sent_ns);
         self.writer.count(job, sent_ns, context.record);
-        if before == 0 {
-            self.gathered.push(at as u32);
-        }
-        if outbox.out.len() >= GATHER_MAX {
+        if self.queue.gathers(at, before, outbox) {
             self.flush(at, context);
         }
     }
 
     /// Sends what was gathered, once everything that is due has been passed on.
     pub(super) fn flush_gathered(&mut self, context: &mut PublisherContext<'_>) {
-        while let Some(at) = self.gathered.pop() {
-            let outbox = &self.processes[at as usize].outbox;
+        while let Some(at) = self.queue.gathered() {
+            let outbox = &self.processes[at].outbox;
             if !outbox.full && !outbox.out.is_empty() {
-                self.flush(at as usize, context);
+                self.flush(at, context);
             }
         }
     }
@@ -217,8 +200,7 @@ impl Commands {
     /// Sends the waiting publications, as many as the pipe takes.
     fn drain_waiting(&mut self, at: usize, context: &mut PublisherContext<'_>) {
         while self.processes[at].takes_lines() {
-            let Some(job) = self.processes[at].outbox.waiting.pop_front() else { break };
-            self.waiting -= 1;
+            let Some(job) = self.queue.next(&mut self.processes[at].outbox) else { break };
             self.write(at, job, context);
         }
         self.flush_gathered(context);
@@ -285,21 +267,15 @@ impl Commands {
             }
             let process = &mut self.processes[at];
             let down = process.running.is_none();
-            let overdue = |job: &mut Job| job.due_ns + self.timeout_ns <= now_ns;
-            while let Some(job) = process.outbox.waiting.pop_front_if(overdue) {
-                self.waiting -= 1;
-                job.never_written(context.record, down);
-                context.record.publications_failed(KIND, 1, job.measured);
-            }
+            self.queue.expire(&mut process.outbox, now_ns, (KIND, down), context.record);
         }
     }
 
     /// Sends no more lines, which ends most commands.
     pub(super) fn stop(&mut self, record: &mut Record) {
         self.stopped = true;
-        self.waiting = 0;
         for process in &mut self.processes {
-            process.outbox.waiting.drain(..).for_each(|job| job.never_written(record, false));
+            self.queue.stop(&mut process.outbox, record);
             if let Some(running) = &mut process.running {
                 running.lines = None;
             }

@@ -14,16 +14,13 @@ use pushmark_proto::client::{Client, Config, Event, Transport};
 
 use super::heard::Heard;
 use super::outbox::Outbox;
-use super::{BACKLOG_MAX, PayloadWriter, PublisherContext, note};
+use super::queue::Queue;
+use super::{PayloadWriter, PublisherContext, note};
 use crate::job::Job;
 use crate::never::NEVER;
 use crate::secure::{self, Route};
 use crate::token::{self, Owner};
 use crate::trouble;
-
-/// Bytes gathered before they are written: about 50 small publications, with at most 20 µs between a
-/// stamp and its write.
-const GATHER_MAX: usize = 4 << 10;
 
 /// Most bytes of answers that wait for a target to read them. Beyond this the connection is not read
 /// either.
@@ -37,11 +34,7 @@ const AGAIN_NS: Nanos = 200_000_000;
 pub(crate) struct Feed {
     lines: Vec<Line>,
     config: Config,
-    /// Lines that have gathered bytes.
-    gathered: Vec<u32>,
-    /// Waiting jobs, over all lines.
-    waiting: usize,
-    shards: u32,
+    queue: Queue,
     route: Route,
     timeout_ns: Nanos,
     pub(super) writer: PayloadWriter,
@@ -116,9 +109,7 @@ impl Feed {
         Feed {
             lines: (0..(plan.connections / shards).max(1)).map(line).collect(),
             config,
-            gathered: Vec::new(),
-            waiting: 0,
-            shards,
+            queue: Queue::new(shards, plan.timeout_ns),
             route,
             timeout_ns: plan.timeout_ns,
             writer,
@@ -127,19 +118,12 @@ impl Feed {
     }
 
     pub(super) fn publish(&mut self, job: Job, context: &mut PublisherContext<'_>) {
-        // A shard has every n-th channel. They are distributed over its lines.
-        let at = (job.channel / self.shards) as usize % self.lines.len();
+        let at = self.queue.line_of(job.channel, self.lines.len());
         let line = &mut self.lines[at];
         if line.state == State::Open && !line.outbox.full {
             return self.write(at, job, context);
         }
-        context.record.counts.pool_exhausted += u64::from(job.measured);
-        if self.waiting >= BACKLOG_MAX {
-            job.never_written(context.record, false);
-        } else {
-            self.waiting += 1;
-            line.outbox.waiting.push_back(job);
-        }
+        self.queue.wait(job, &mut line.outbox, context.record);
     }
 
     /// Puts a publication into bytes.
@@ -152,20 +136,17 @@ impl Feed {
         line.client.write_message(text, message, &mut outbox.out);
         outbox.published(before, job, sent_ns);
         self.writer.count(job, sent_ns, context.record);
-        if before == 0 {
-            self.gathered.push(at as u32);
-        }
-        if outbox.out.len() >= GATHER_MAX {
+        if self.queue.gathers(at, before, outbox) {
             self.flush(at, context);
         }
     }
 
     /// Sends what was gathered, once everything that is due has been passed on.
     pub(super) fn flush_gathered(&mut self, context: &mut PublisherContext<'_>) {
-        while let Some(at) = self.gathered.pop() {
-            let outbox = &self.lines[at as usize].outbox;
+        while let Some(at) = self.queue.gathered() {
+            let outbox = &self.lines[at].outbox;
             if !outbox.full && !outbox.out.is_empty() {
-                self.flush(at as usize, context);
+                self.flush(at, context);
             }
         }
     }
@@ -344,8 +325,7 @@ impl Feed {
             if line.state != State::Open || line.outbox.full {
                 return;
             }
-            let Some(job) = line.outbox.waiting.pop_front() else { break };
-            self.waiting -= 1;
+            let Some(job) = self.queue.next(&mut line.outbox) else { break };
             self.write(at, job, context);
         }
         self.flush_gathered(context);
@@ -424,21 +404,14 @@ impl Feed {
             let line = &mut self.lines[at];
             let kind = line.failure.as_ref().map_or("timeout", |(kind, _)| kind);
             let down = line.failure.as_ref().is_some_and(|(kind, _)| trouble::is_theirs(kind));
-            while let Some(job) =
-                line.outbox.waiting.pop_front_if(|job| job.due_ns + self.timeout_ns <= now_ns)
-            {
-                self.waiting -= 1;
-                job.never_written(context.record, down);
-                context.record.publications_failed(kind, 1, job.measured);
-            }
+            self.queue.expire(&mut line.outbox, now_ns, (kind, down), context.record);
         }
     }
 
     pub(super) fn stop(&mut self, record: &mut Record) {
         self.stopped = true;
-        self.waiting = 0;
         for line in &mut self.lines {
-            line.outbox.waiting.drain(..).for_each(|job| job.never_written(record, false));
+            self.queue.stop(&mut line.outbox, record);
         }
     }
 }

@@ -12,6 +12,7 @@ mod feed;
 mod heard;
 mod outbox;
 mod post;
+mod queue;
 
 use pushmark_model::content::draw_padding;
 use pushmark_model::plan::{ArmPlan, Over, PublisherPlan, Size};

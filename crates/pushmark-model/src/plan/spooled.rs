@@ -37,6 +37,7 @@ fn wordless(subscribe: &Subscribe) -> Subscribe {
         ready: None,
         every: Vec::new(),
         answer: Vec::new(),
+        respond: Vec::new(),
         ignore: None,
         peer: None,
         bayeux: None,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::before::Before;
 use super::steps::{Step, Wait};
 use crate::message::Message;
 use crate::template::{Place, Template};
@@ -47,6 +48,9 @@ pub struct Subscribe {
     pub every: Vec<Every>,
     /// WebSocket messages that are answered: when exactly `on` arrives, `send` is sent.
     pub answer: Vec<Answer>,
+    /// Answers of a long poll after which a request is made, such as heartbeats.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub respond: Vec<Respond>,
     /// Messages that are no publications, told by their beginning.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ignore: Option<Box<Wait>>,
@@ -103,6 +107,15 @@ pub struct Answer {
     pub on: Message,
     /// Text to send.
     pub send: Message,
+}
+
+/// A request that is made after a certain answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Respond {
+    /// The whole answer, or a part of one.
+    pub on: Message,
+    /// The request. The next poll waits for its answer.
+    pub request: Box<Before>,
 }
 
 /// The source of a resume cursor.

@@ -46,7 +46,7 @@ pub(crate) enum Use {
 }
 
 /// The path of each key and its use. `*` is an index of a list or a name that the user gives.
-const USES: [(&str, Use); 63] = [
+const USES: [(&str, Use); 67] = [
     ("name", Use::NotSent),
     ("analysis", Use::NotSent),
     ("thresholds.*", Use::NotSent),
@@ -84,6 +84,10 @@ const USES: [(&str, Use); 63] = [
     ("target.subscribe.*.answer.*.send", Use::Sent),
     ("target.subscribe.*.answer.*.on", Use::Awaited),
     ("target.subscribe.*.ready", Use::Awaited),
+    ("target.subscribe.*.respond.*.on", Use::Awaited),
+    ("target.subscribe.*.respond.*.request.url", Use::Before),
+    ("target.subscribe.*.respond.*.request.headers.*", Use::Before),
+    ("target.subscribe.*.respond.*.request.body", Use::Before),
     ("target.subscribe.*.ignore", Use::Awaited),
     ("target.subscribe.*.ignore.contains", Use::Awaited),
     ("target.subscribe.*.ignore.prefix", Use::Awaited),

@@ -59,7 +59,7 @@ fn with(path: &str, text: &str) -> Value {
     let mut node = &mut root;
     for (n, segment) in segments.iter().enumerate() {
         let is_last = n + 1 == segments.len();
-        let is_list = ["after_open", "steps", "every", "answer", "start", "stop", "args", "names"];
+        let is_list = ["after_open", "steps", "every", "answer", "respond", "start", "stop", "args", "names"];
         let child = |next: Option<&&str>| match next {
             None => Value::String(text.to_owned()),
             Some(_) if is_list.contains(segment) => Value::Array(vec![]),

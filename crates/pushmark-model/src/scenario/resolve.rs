@@ -358,6 +358,7 @@ fn nowhere() -> Subscribe {
         ready: None,
         every: Vec::new(),
         answer: Vec::new(),
+        respond: Vec::new(),
         ignore: None,
         cursor: crate::plan::Cursor::None,
         cookies: false,

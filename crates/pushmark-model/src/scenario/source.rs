@@ -293,14 +293,18 @@ impl Source {
         let message = error.message();
         let span = error.span().unwrap_or(0..0);
         let unknown_key = message.starts_with("unknown field");
-        let entry =
-            self.entries.iter().rev().find(|e| if unknown_key { e.key == span } else { e.value == span });
+        let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
+        let word = what.split('`').nth(1).unwrap_or_default();
+        // A key of the command line and the tables above it share a place.
+        let named_so = |e: &&Entry| e.key == span && e.path.last().is_some_and(|last| last == word);
+        let entry = match unknown_key {
+            true => self.entries.iter().rev().find(named_so),
+            false => self.entries.iter().rev().find(|e| e.value == span),
+        };
         let path = entry.map(|e| e.path.clone()).unwrap_or_default();
         let key = join(&path);
         let (place, flag) = self.place(span.clone());
-        let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
         let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-        let word = what.split('`').nth(1).unwrap_or_default();
 
         let out = if unknown_key {
             let table = join(&path[..path.len().saturating_sub(1)]);
@@ -421,4 +425,24 @@ pub(crate) fn path_of(key: &str) -> Option<Vec<String>> {
 
 fn named(path: &[String]) -> String {
     if path.is_empty() { "the file".to_owned() } else { join(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scenario;
+    use super::*;
+
+    #[test]
+    fn an_unknown_table_of_the_command_line_is_told_once() {
+        for (set, told) in [
+            ("targe.foo=1", "unknown key `targe`"),
+            ("target.foo.bar=1", "unknown key `foo` in [target]"),
+            ("load.conections=1", "unknown key `conections` in [load]"),
+        ] {
+            let edit = Override::set(set).unwrap();
+            let errors = Scenario::parse("[target.subscribe]\nsse = \"http://h:1/\"\n", &[edit]).unwrap_err();
+            let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+            assert_eq!(messages, [told], "{set}");
+        }
+    }
 }

@@ -188,9 +188,12 @@ pub struct SubscribeTemplate {
     /// WebSocket messages to send when exactly `on` arrives, as a text or a binary message: `{ on = "2", send = "3" }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<AnswerSpec>,
-    /// Character that divides a WebSocket message into parts, such as "\n" or "\u001e": `answer` then compares each part. Default: none.
+    /// Character that divides a WebSocket message, or an answer of a long poll, into parts, such as "\n" or "\u001e": `answer` and `respond` then compare each part. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
+    /// Requests to make after certain answers, such as heartbeats (long-poll): `[{ on = "2", request = { url = "…", body = "3" } }]`. The next poll waits for their answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub respond: Vec<RespondSpec>,
     /// Messages that are no publications, such as presences: a text that they contain, or a table such as `{ prefix = "<presence" }`. They are not told as messages without a stamp (websocket, stream and sse). The beginning of a message is compared. Default: none is known.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_option")]
     #[schemars(with = "Option<TextOr<WaitSpec>>")]
@@ -265,6 +268,16 @@ pub struct AnswerSpec {
     pub on: String,
     /// The answer (a template).
     pub send: String,
+}
+
+/// A request to make after a certain answer of a long poll.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RespondSpec {
+    /// The whole answer, or, with `separator`, a part of one.
+    pub on: String,
+    /// The request, with the keys of `[[target.before]]`.
+    pub request: BeforeSpec,
 }
 
 /// How a message is published.

@@ -6,10 +6,10 @@
 use super::compiler::{Compiler, header_name_ok};
 use super::error::ScenarioError;
 use super::places::as_it_is;
-use super::target::{AnswerSpec, EverySpec, PublishTemplate, SubscribeTemplate};
+use super::target::{PublishTemplate, SubscribeTemplate};
 use super::url::TargetUrl;
 use crate::message::Message;
-use crate::plan::{Answer, Cursor, Deflate, Every, Over, Publish, Subscribe};
+use crate::plan::{Answer, Cursor, Deflate, Over, Publish, Subscribe};
 use crate::template::{Place, Template};
 use crate::transport::Transport;
 
@@ -38,6 +38,7 @@ impl Compiler<'_> {
             self.messages(template.answer.iter().map(|a| &a.send), |i| format!("{key}.answer[{i}].send"));
         let peer = template.publish.as_ref().and_then(|t| self.message(&format!("{key}.publish"), t));
         let heartbeats = self.heartbeats(key, &template.answer, separator);
+        let respond = self.respond(key, &template.respond, separator);
         let known = self.known_before();
         let path = url.iter().flat_map(|url| url.path.places());
         self.captured(&url_key, path, &known);
@@ -58,9 +59,16 @@ impl Compiler<'_> {
         }
         self.captured(&format!("{key}.publish"), peer.iter().flat_map(Message::places), &captured);
         self.misplaced(key, transport, template);
+        for (n, respond) in respond.iter().enumerate() {
+            for (at, place) in respond.request.places() {
+                let key = format!("{key}.respond[{n}].request.{at}");
+                self.captured(&key, std::iter::once(place), &captured);
+            }
+        }
         let ignore = self.like(&format!("{key}.ignore"), template.ignore.as_ref());
         let cursor = self.cursor(key, transport, template);
         let bayeux = transport.is_bayeux().then(|| self.bayeux(key, template));
+        self.raw_line(key, transport, template);
         let url = url?;
         let bayeux = match bayeux {
             Some(read) => Some(read?),
@@ -114,6 +122,7 @@ impl Compiler<'_> {
             ready: template.ready.as_deref().map(as_it_is),
             every,
             answer: heartbeats.into_iter().zip(answers).map(|(on, send)| Answer { on, send }).collect(),
+            respond,
             ignore,
             cursor,
             // A Bayeux session may depend on a cookie from the server.
@@ -150,63 +159,6 @@ impl Compiler<'_> {
             over: Over::Post,
         };
         (self.errors.len() == before).then_some(publish)
-    }
-
-    /// Returns the messages that are answered, as they are compared: without the separator behind them.
-    pub(super) fn heartbeats(
-        &mut self,
-        key: &str,
-        answers: &[AnswerSpec],
-        separator: Option<u8>,
-    ) -> Vec<Message> {
-        let ons = answers.iter().map(|answer| match separator {
-            Some(b'\n') => answer.on.trim_end_matches(['\r', '\n']).to_owned(),
-            Some(separator) => answer.on.trim_end_matches(char::from(separator)).to_owned(),
-            None => answer.on.clone(),
-        });
-        let ons: Vec<String> = ons.collect();
-        for (i, on) in ons.iter().enumerate() {
-            if on.is_empty() || separator.is_some_and(|separator| on.contains(char::from(separator))) {
-                self.errors.push(
-                    ScenarioError::at(
-                        format!("{key}.answer[{i}].on"),
-                        "no message, and no part of one, is this",
-                    )
-                    .found(format!("{:?}", answers[i].on))
-                    .accepted("a text that is not empty and does not contain the separator"),
-                );
-            }
-        }
-        self.messages(ons.iter(), |i| format!("{key}.answer[{i}].on"))
-    }
-
-    /// Compiles messages that are sent periodically.
-    pub(super) fn every(&mut self, key: &str, specs: &[EverySpec]) -> Vec<Every> {
-        if let Some(n) = specs.iter().position(|spec| spec.after.0 == 0) {
-            self.errors.push(
-                ScenarioError::at(format!("{key}.every[{n}].after"), "a heartbeat needs a period")
-                    .found("0s")
-                    .accepted("a duration above zero"),
-            );
-        }
-        let sends = self.messages(specs.iter().map(|spec| &spec.send), |n| format!("{key}.every[{n}].send"));
-        specs.iter().zip(sends).map(|(spec, send)| Every { after_ns: spec.after.0, send }).collect()
-    }
-
-    /// Returns the byte that divides messages into parts.
-    pub(super) fn separator(&mut self, key: &str, given: Option<&str>) -> Option<u8> {
-        let text = given?;
-        match text.as_bytes() {
-            [byte] if byte.is_ascii() => Some(*byte),
-            _ => {
-                self.errors.push(
-                    ScenarioError::at(format!("{key}.separator"), "a separator is one ASCII character")
-                        .found(format!("{text:?}"))
-                        .accepted("\"\\n\", \"\\u001e\", or another single character"),
-                );
-                None
-            }
-        }
     }
 
     /// Returns the offer to inflate compressed messages.
@@ -317,11 +269,28 @@ impl Compiler<'_> {
         }
     }
 
+    /// Reports a `ready` that is a raw line of an event stream: values are compared.
+    fn raw_line(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
+        let Some(ready) = template.ready.as_ref().filter(|_| transport == Transport::Sse) else { return };
+        let Some(value) = ["data:", "event:"].iter().find_map(|field| ready.strip_prefix(field)) else {
+            return;
+        };
+        self.errors.push(
+            ScenarioError::at(
+                format!("{key}.ready"),
+                "this is compared with an event's name, its data and comments, not with whole lines",
+            )
+            .found(format!("{ready:?}"))
+            .accepted(format!("{:?}", value.trim_start())),
+        );
+    }
+
     /// Reports keys that have no effect on this transport.
     fn misplaced(&mut self, key: &str, transport: Transport, template: &SubscribeTemplate) {
+        let divides = transport == Transport::LongPoll && !template.respond.is_empty();
         let messages = [
             ("after_open", !template.after_open.is_empty()),
-            ("separator", template.separator.is_some()),
+            ("separator", template.separator.is_some() && !divides),
             ("deflate", template.deflate.is_some()),
             ("every", !template.every.is_empty()),
             ("answer", !template.answer.is_empty()),
@@ -339,6 +308,11 @@ impl Compiler<'_> {
         if transport.is_bayeux() || transport.is_websocket() {
             let why = format!("`{transport}` defines its own requests");
             self.refuse_keys(key, &request, &why, "these keys under poll, long-poll, stream or sse");
+        }
+        if transport != Transport::LongPoll {
+            let why = format!("`{transport}` has no answer after which a client asks again");
+            let given = [("respond", !template.respond.is_empty())];
+            self.refuse_keys(key, &given, &why, "`respond` under long-poll, or `answer` under websocket");
         }
         if !matches!(transport, Transport::Stream | Transport::Sse) {
             let why = match transport.is_push() {
@@ -375,7 +349,7 @@ impl Compiler<'_> {
             }
             let accepted = match talks {
                 true => "`url`, `method`, `body`, `steps`, `ready`, `ends`, `ignore`, `headers`",
-                false => "`url`, `method`, `body`, `cursor`, `resumes`, `headers`",
+                false => "`url`, `method`, `body`, `cursor`, `resumes`, `respond`, `headers`",
             };
             self.refuse_keys(key, &subprotocol, &why, accepted);
             if !transport.is_bayeux() {
@@ -483,6 +457,22 @@ mod tests {
             (Transport::LongPoll, "steps = [{ wait = \"x\" }]", "steps"),
             (Transport::Bayeux, "steps = [\"x\"]", "steps"),
             (Transport::Sse, "method = \"a b\"", "method"),
+            (Transport::LongPoll, "separator = \",\"", "separator"),
+            (Transport::LongPoll, "ignore = \"x\"", "ignore"),
+            (Transport::Sse, "ignore = { prefix = \"x\", timeout = \"1s\" }", "ignore.timeout"),
+            (Transport::Sse, "ignore = {}", "ignore"),
+            (Transport::Sse, "ready = \"data: hello\"", "ready"),
+            (Transport::Sse, "respond = [{ on = \"2\", request = { url = \"http://h:1/\" } }]", "respond"),
+            (
+                Transport::LongPoll,
+                "respond = [{ on = \"2\", request = { url = \"http://h:1/{capture.x}\" } }]",
+                "respond[0].request.url",
+            ),
+            (
+                Transport::LongPoll,
+                "separator = \",\"\nrespond = [{ on = \"a,b\", request = { url = \"http://h:1/\" } }]",
+                "respond[0].on",
+            ),
             (Transport::WebSocket, "separator = \"ab\"", "separator"),
             (Transport::WebSocket, "answer = [{ on = \"\", send = \"x\" }]", "answer[0].on"),
             (
@@ -496,6 +486,10 @@ mod tests {
             assert!(errors.len() == 1 && errors[0].starts_with(&at), "{transport} {keys}: {errors:?}");
         }
         assert!(compiled(Transport::Sse, "ends = true").unwrap().ends);
+        assert_eq!(compiled(Transport::Sse, "ready = \"hello\"").unwrap().ready.as_deref(), Some("hello"));
+        let keys = "separator = \",\"\nrespond = [{ on = \"2,\", request = { url = \"http://h:1/\", body = \"3\" } }]";
+        let respond = compiled(Transport::LongPoll, keys).unwrap().respond;
+        assert_eq!((respond[0].on.source(), &*respond[0].request.method), ("2", "POST"));
     }
 
     #[test]

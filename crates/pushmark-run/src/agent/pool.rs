@@ -21,6 +21,9 @@ use pushmark_host::server::cpus;
 /// current record: it then reports several seconds together, and nothing is lost.
 const WAITING_MAX: usize = 2;
 
+/// Records of agents that wait to be added up.
+const AGENTS_ROOM: usize = 8;
+
 /// Running shards.
 #[derive(Debug)]
 pub(crate) struct ShardPool {
@@ -114,8 +117,9 @@ impl ShardPool {
         agents: Vec<Box<dyn Agent>>,
         agent_of: impl Fn(u32) -> usize,
     ) -> std::io::Result<ShardPool> {
-        // Room for the records of all shards: only an agent's records may have to wait, in their socket.
-        let (sender, records) = sync_channel(plans.len() * WAITING_MAX);
+        // Room for the records of all shards: only an agent's records may have to wait, as the bytes they came in.
+        let room = plans.len() * WAITING_MAX;
+        let (sender, records) = sync_channel(if agents.is_empty() { room } else { room.min(AGENTS_ROOM) });
         let mut pool = ShardPool {
             threads: Vec::new(),
             records,

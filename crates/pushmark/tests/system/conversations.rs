@@ -69,6 +69,75 @@ url = "http://127.0.0.1:{port}/publish?room={{channel}}"
 }
 
 #[test]
+fn a_client_that_is_tried_publishes_as_peers_do() {
+    let tool = Tool::new();
+    let program = crate::tool::program();
+    tool.write(
+        "a.toml",
+        &format!(
+            "transports = [\"websocket\"]\n[target.subscribe.websocket]\n\
+             url = \"ws://127.0.0.1:{{port}}/ws?channel={{channels}}\"\npublish = \"publish {{channel}}\\n{{message}}\"\n\
+             [target.process]\nstart = [\"{program}\", \"serve\", \"--port\", \"{{port}}\"]\n\
+             ready = \"http://127.0.0.1:{{port}}/health\"\n[publisher]\nmode = \"peer\"\n"
+        ),
+    );
+    let tried = tool.run(&["try", "a.toml", "--for", "1s"]).expect(0);
+    for text in ["publishes one message itself, as peers do", "that is message 1,"] {
+        assert!(tried.out.contains(text), "{}", tried.out);
+    }
+}
+
+/// Socket.IO over HTTP long polling, whose pings are answered by requests.
+fn over_polling(port: u64, respond: &str) -> String {
+    let url = format!("http://127.0.0.1:{port}/socket.io/?EIO=4&transport=polling");
+    let session = format!("{url}&sid={{capture.sid}}");
+    format!(
+        r#"[[target.before]]
+url = "{url}"
+capture = {{ sid = '"sid":"([^"]+)"' }}
+[[target.before]]
+url = "{session}"
+body = "40"
+[[target.before]]
+url = "{session}"
+capture = {{ socket = '40.*"sid":"([^"]+)"' }}
+[[target.before]]
+url = "{session}"
+body = '420["join","{{channel}}"]'
+[[target.before]]
+url = "{session}"
+capture = {{ joined = '(43)' }}
+[target.subscribe.long-poll]
+url = "{session}"
+separator = "\u001e"
+{respond}
+[target.publish]
+url = "http://127.0.0.1:{port}/publish?room={{channel}}"
+"#
+    )
+    .replace("SESSION", &session)
+}
+
+#[test]
+fn pings_of_a_long_poll_are_answered_by_requests() {
+    if !tools::present(&["node", "npm packages"]) {
+        return;
+    }
+    let (_server, port) = started("socket-io-server.mjs", &[]);
+    let respond = "respond = [{ on = \"2\", request = { url = \"SESSION\", body = \"3\" } }]";
+    for arm in heard("long-poll", &over_polling(port, respond)) {
+        assert_eq!(came(&arm), 8.0 * 40.0 * 3.0, "{:#}", arm["delivery"]);
+    }
+    // Without it every client is thrown out within two seconds.
+    let tool = Tool::new();
+    let bare = over_polling(port, "").replace("separator = \"\\u001e\"\n", "");
+    tool.write("a.toml", &format!("transports = [\"long-poll\"]\n{bare}{LOAD}"));
+    tool.run(&["run", "a.toml", "-o", "out"]).never_panicked();
+    let arm = arms(&tool.run_json("out"))[0].clone();
+    assert_eq!(number(&arm, "/connections/lost"), 8.0, "{:#}", arm["connections"]);
+}
+
+#[test]
 fn a_graphql_subscription_names_its_channel() {
     if !tools::present(&["node", "npm packages"]) {
         return;

@@ -36,9 +36,8 @@ impl Shard {
         self.errand_connects(index);
     }
 
-    /// Begins the request of a step of a client's subscription.
-    pub(super) fn ask_beside(&mut self, index: u32, step: usize) {
-        let at = self.plan.arm.request_of_step(step);
+    /// Begins a request beside a client's subscription, by its position among all requests of the plan.
+    pub(super) fn ask_beside(&mut self, index: u32, at: usize) {
         let conn = &mut self.crowd[index];
         let captures = conn.steps.as_ref().map(|steps| steps.captures.clone()).unwrap_or_default();
         conn.errand = Some(Box::new(Errand { at, captures, ..Errand::default() }));
@@ -242,8 +241,9 @@ impl Shard {
         }
         if beside {
             let captures = std::mem::take(&mut errand.captures);
+            let of_step = plan.arm.step_of_request(errand.at).is_some();
             self.end_errand(index);
-            return self.step_answered(index, captures);
+            return if of_step { self.step_answered(index, captures) } else { self.responded(index) };
         }
         errand.at += 1;
         match before.get(errand.at) {
@@ -285,6 +285,7 @@ impl Shard {
         let request = asked.in_words() + if errand.asked { "" } else { &to };
         Some(match arm.step_of_request(at) {
             Some(step) => format!("the request of step {} ({request})", step + 1),
+            None if at >= arm.before.len() => format!("the response to an answer ({request})"),
             None => format!("request {} before the subscription ({request})", at + 1),
         })
     }

@@ -107,12 +107,18 @@ impl Shard {
         let conn = &self.crowd[index];
         let (phase, reused, answered) = (conn.first.phase, conn.first.reused, conn.first.answered);
         let partial = !conn.first.carry.is_empty() || conn.first.stamps > 0;
+        let responds = conn.errand.is_some();
         self.seen.forget_before_subscribed(index);
         self.close(index, Lane::Connect);
         let conn = &mut self.crowd[index];
         let polled = self.plan.arm.transport == Transport::Poll || self.plan.arm.transport.is_held();
         if polled && phase == Phase::Resting && !conn.dismissed {
-            // An idle kept-alive connection may end: the next poll opens another.
+            // An idle kept-alive connection may end: the next poll opens another. So may the request that the poll
+            // waits for.
+            if responds {
+                self.trouble(kind, what);
+                self.responded(index);
+            }
             return self.session_goes_on(index);
         }
         let in_time = !kind.starts_with("timeout");

@@ -20,6 +20,9 @@ const HOLD_GRAIN_NS: u64 = 2_000_000;
 impl Shard {
     #[inline]
     pub(super) fn data(&mut self, index: u32, lane: Lane, bytes: &[u8]) {
+        if !self.plan.arm.subscribe.respond.is_empty() {
+            self.keep_answer(index, bytes);
+        }
         let told_nothing = self.hold_is_over(index);
         let encoded =
             if self.seen.payloads.are_plain() { None } else { self.encoded_stamps(index, lane, bytes) };
@@ -237,7 +240,9 @@ impl Shard {
             self.close(index, Lane::Connect);
         }
         if long {
-            self.crowd.to_ask.push_back(index);
+            if !self.responds(index) {
+                self.crowd.to_ask.push_back(index);
+            }
         } else {
             self.rest_until_next_poll(index);
         }

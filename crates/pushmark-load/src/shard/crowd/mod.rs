@@ -11,6 +11,7 @@ mod pacing;
 mod payloads;
 mod peers;
 mod reading;
+mod responding;
 mod safety;
 mod seen;
 mod side;

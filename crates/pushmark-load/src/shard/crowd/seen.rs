@@ -1,6 +1,6 @@
 //! What the target has shown of itself so far: how payloads arrive, and what it said that is not a payload.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use pushmark_model::plan::{ArmPlan, Wait};
 use pushmark_model::template::Values;
@@ -20,6 +20,8 @@ pub(crate) struct Seen {
     pub(super) heads: bool,
     /// A client that is not subscribed yet, and the bytes it has received so far.
     before_subscribed: Option<(u32, Vec<u8>)>,
+    /// What has come of answers to clients, where some are responded to.
+    pub(super) answers: HashMap<u32, Vec<u8>>,
     /// Clients whose current message is no publication, as the scenario tells them (`ignore`).
     pub(super) ignored: HashSet<u32>,
 }
@@ -31,6 +33,7 @@ impl Seen {
             spoken: Spoken::default(),
             heads: false,
             before_subscribed: None,
+            answers: HashMap::new(),
             ignored: HashSet::new(),
         }
     }

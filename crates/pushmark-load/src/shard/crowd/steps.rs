@@ -88,7 +88,8 @@ impl Shard {
                     steps.waits = within_ns.is_some();
                 }
                 // Last: a request that fails at once ends the subscription.
-                return self.ask_beside(index, at);
+                let request = self.plan.arm.request_of_step(at);
+                return self.ask_beside(index, request);
             }
             if step.send.is_some() {
                 self.say(index, true, |subscribe| subscribe.steps[at].send.as_ref());
