@@ -163,7 +163,7 @@ fn arm_of(mut plan: ArmPlan, kept: &SpooledPlan, spools: &[Found]) -> anyhow::Re
     let mut arm = figures_of(&plan, &gathered, (&Marks::default(), 0), None, None);
     arm.agents = told.iter().map(|told| told.part(&plan, kept.shards)).collect();
     let mut facts = Facts { clocks_unknown: told.len() > 1, ..Facts::default() };
-    facts.heard = Some(verdict::ReceivedTotals::of(gathered.total()));
+    facts.heard = Some(verdict::ReceivedTotals::of(&gathered));
     let of = told.len() + usize::from(!lost.is_empty() && told.iter().all(|told| told.ended));
     let quiet =
         told.iter().enumerate().filter(|(_, told)| !told.ended).map(|(at, told)| (at + 1, &told.name));

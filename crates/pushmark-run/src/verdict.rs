@@ -235,7 +235,7 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
     let silent = delivery.is_some_and(|d| d.delivered == 0);
     // A server that closes every connection and still accepts connects has refused its clients.
     let gone = all_lost && silent && facts.heard.as_ref().is_none_or(|heard| heard.refused);
-    if ended || gone || fell_silent(arm) {
+    if ended || gone || fell_silent(arm, facts) {
         return Outcome::Died;
     }
     let publications = arm.published.as_ref().is_some_and(|p| p.failed > 0 || (p.emitter && p.sent < p.due));
@@ -256,8 +256,8 @@ pub fn outcome(arm: &Arm, facts: &Facts) -> Outcome {
 /// Whether the target fell silent. Its emitter left publications unsent, or publications could not
 /// reach it and clients lost it too: a target that refuses a feed and keeps its clients is alive. And
 /// no client received any of the publications due in the last seconds of measure, though at least two
-/// were due.
-fn fell_silent(arm: &Arm) -> bool {
+/// were due. A server that still delivers earlier ones at the end of measure, or later, is behind and alive.
+fn fell_silent(arm: &Arm, facts: &Facts) -> bool {
     let (Some(delivery), Some(published)) = (&arm.delivery, &arm.published) else { return false };
     let emitter_stopped = published.emitter && delivery.unpublished > 0;
     let lost_clients = arm.connections.lost > 0 || !arm.transport.is_push();
@@ -266,6 +266,11 @@ fn fell_silent(arm: &Arm) -> bool {
         return false;
     }
     let measure = arm.phases.iter().find(|phase| phase.name == "measure");
+    let last = facts.heard.as_ref().and_then(|heard| heard.last_second);
+    let ends_us = measure.map_or(0, |measure| measure.end_us);
+    if last.is_some_and(|last| (u64::from(last) + 1) * 1_000_000 >= ends_us) {
+        return false;
+    }
     let seconds = measure.map_or(0, |m| (m.end_us - m.start_us).div_ceil(1_000_000));
     let heard = u64::from(delivery.heat.first_second) + delivery.heat.columns.len() as u64;
     seconds > heard && (seconds - heard) * published.due >= 2 * seconds

@@ -61,7 +61,7 @@ pub(super) fn facts(
         descriptor_shortages: failed("no_descriptor"),
         interrupted_after_s: stopped_after_ns.map(measured_s),
         server_ended: ended.is_some(),
-        heard: Some(ReceivedTotals::of(total)),
+        heard: Some(ReceivedTotals::of(gathered)),
         no_steady_state: warmup.is_some_and(|w| w.ended == WarmUpEnd::Max),
         worst_shard_wait: window.map(|(from, to)| figures::worst_shard_wait(from, to)),
         stamps_read_apart: !plan.stamped_are_read_as_others(),

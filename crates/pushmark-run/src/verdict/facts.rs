@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use pushmark_model::plan::ArmPlan;
-use pushmark_model::record::{Came, Record};
+use pushmark_model::record::Came;
 use pushmark_model::run::{Generator, VerdictState};
 
 use super::bounds;
 use super::percentile::P;
+use crate::gather::Gathered;
 
 /// Circumstances of an arm.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,16 +68,20 @@ pub struct ReceivedTotals {
     pub came: Option<Came>,
     /// Connects to the target were refused.
     pub refused: bool,
+    /// The last second, from the start of the arm, in which a delivery was received.
+    pub last_second: Option<u32>,
 }
 
 impl ReceivedTotals {
-    /// Computes it from the sum of an arm's records.
-    pub fn of(total: &Record) -> ReceivedTotals {
+    /// Computes it from the records of an arm.
+    pub fn of(gathered: &Gathered) -> ReceivedTotals {
+        let total = gathered.total();
         let refused = |map: &BTreeMap<String, u64>| map.keys().any(|kind| kind == "refused");
         ReceivedTotals {
             received: total.counts.received,
             came: total.words.came.clone(),
             refused: refused(&total.failed) || refused(&total.publish_failed),
+            last_second: gathered.seconds().iter().rev().find(|(_, s)| s.received > 0).map(|(at, _)| *at),
         }
     }
 }

@@ -400,6 +400,25 @@ fn an_emitter_that_fell_silent_died() {
 }
 
 #[test]
+fn an_emitter_that_is_behind_at_the_end_is_alive() {
+    // Measure is from 3 s to 13 s; nothing of the last two seconds was received. What was due earlier came late.
+    let of = |last_second: u32| {
+        let mut arm = arm();
+        delivery(&mut arm).unpublished = 200;
+        delivery(&mut arm).heat.columns = vec![vec![1]; 8];
+        let published = published(&mut arm);
+        (published.due, published.sent, published.emitter) = (10, 8, true);
+        arm.phases = vec![Phase { name: "measure".into(), start_us: 3_000_000, end_us: 13_000_000 }];
+        let heard =
+            ReceivedTotals { received: 8_000, last_second: Some(last_second), ..ReceivedTotals::default() };
+        outcome(&arm, &Facts { heard: Some(heard), ..Facts::default() })
+    };
+    assert_eq!(of(11), Outcome::Died, "nothing came in the last second of measure, nor later");
+    assert_eq!(of(12), Outcome::Degraded);
+    assert_eq!(of(14), Outcome::Degraded);
+}
+
+#[test]
 fn an_emitter_that_falls_behind_is_the_servers_and_not_ours() {
     let of = |emitter: bool, sent: u64| {
         let (mut arm, facts) = (arm(), Facts::default());
