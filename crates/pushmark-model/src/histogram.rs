@@ -170,12 +170,7 @@ impl Distribution {
     /// Reads the output of [`Distribution::encoded`]. `None` if the text is not valid.
     pub fn decode(positive: &str, negative: &str, over_1h: u64) -> Option<Distribution> {
         let decode = |text: &str| read_v2(&STANDARD.decode(text).ok()?);
-        let negative = decode(negative)?;
-        Some(Distribution {
-            positive: Some(decode(positive)?).filter(|h| !h.is_empty()),
-            negative: (!negative.is_empty()).then(|| Box::new(negative)),
-            over_1h,
-        })
+        Some(Distribution { positive: decode(positive)?, negative: decode(negative)?.map(Box::new), over_1h })
     }
 
     /// Summarises over `expected` values. Values that were not recorded count as infinite.
@@ -256,12 +251,7 @@ impl<'de> serde::Deserialize<'de> for Distribution {
         let (positive, negative, over_1h) = <(Vec<u8>, Vec<u8>, u64)>::deserialize(deserializer)?;
         let read =
             |bytes: &[u8]| read_v2(bytes).ok_or_else(|| serde::de::Error::custom("not an HdrHistogram V2"));
-        let negative = read(&negative)?;
-        Ok(Distribution {
-            positive: Some(read(&positive)?).filter(|h| !h.is_empty()),
-            negative: (!negative.is_empty()).then(|| Box::new(negative)),
-            over_1h,
-        })
+        Ok(Distribution { positive: read(&positive)?, negative: read(&negative)?.map(Box::new), over_1h })
     }
 }
 
@@ -273,14 +263,22 @@ fn compress(histogram: &Histogram<u64>) -> Vec<u8> {
     bytes
 }
 
-/// An empty slice is an empty histogram.
-fn read_v2(mut bytes: &[u8]) -> Option<Histogram<u64>> {
-    let mut histogram = empty();
-    if !bytes.is_empty() {
-        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
-        histogram.add(&read).ok()?;
+/// Reads a histogram; `Some(None)` of an empty slice, or of one without values. A coordinator reads some thirty of
+/// each agent every second, and most are empty: these cost no memory.
+fn read_v2(mut bytes: &[u8]) -> Option<Option<Histogram<u64>>> {
+    if bytes.is_empty() {
+        return Some(None);
     }
-    Some(histogram)
+    let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+    if read.is_empty() {
+        return Some(None);
+    }
+    if (read.low(), read.high(), read.sigfig()) == (EMPTY.low(), EMPTY.high(), EMPTY.sigfig()) {
+        return Some(Some(read));
+    }
+    let mut histogram = empty();
+    histogram.add(&read).ok()?;
+    Some(Some(histogram))
 }
 
 /// Returns the rank (from 1) of a quantile among `count` values.

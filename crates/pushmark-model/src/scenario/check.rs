@@ -6,7 +6,7 @@ use super::endpoints::Endpoints;
 use super::error::{ScenarioError, one_of};
 use super::limits::{CONNECTIONS_MAX, above_zero, at_least_one, at_most};
 use super::load::{BROWSERS_MAX, Load};
-use super::publisher::{Publisher, PublisherMode};
+use super::publisher::{Over, Publisher, PublisherMode};
 use crate::message::Message;
 use crate::metrics::{Expression, ExpressionError};
 use crate::schedule::Arrivals;
@@ -281,7 +281,7 @@ fn deadline(load: &Load, errors: &mut Vec<ScenarioError>) {
 
 fn publisher(p: &Publisher, scenario: &Scenario, errors: &mut Vec<ScenarioError>) {
     let target = &scenario.target;
-    let connections = p.connections_of(scenario.load.connections);
+    let connections = p.connections_of(scenario.load.connections, p.over.unwrap_or(Over::Post));
     at_least_one("publisher.connections", u64::from(connections), errors);
     super::feed::check(p, errors);
     above_zero("publisher.timeout", p.timeout, errors);

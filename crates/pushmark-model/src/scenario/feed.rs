@@ -17,7 +17,7 @@ use crate::template::Template;
 pub(super) fn check(p: &Publisher, errors: &mut Vec<ScenarioError>) {
     let inside = p.mode != PublisherMode::External;
     let given = [
-        ("over", p.over != Over::Post, "how publications come from outside"),
+        ("over", p.over.is_some_and(|over| over != Over::Post), "how publications come from outside"),
         ("alone", p.alone.is_some(), "how long the feed from outside goes on alone"),
     ];
     for (name, _, what) in given.into_iter().filter(|(_, given, _)| inside && *given) {
@@ -54,7 +54,8 @@ impl Compiler<'_> {
     /// Returns the endpoint of this scenario's publications.
     pub(super) fn publish_over(&mut self, template: &PublishTemplate) -> Option<Publish> {
         let PublishTemplate { websocket, command, .. } = template;
-        match (self.scenario.publisher.as_ref().map_or(Over::Post, |p| p.over), websocket, command) {
+        let asked = self.scenario.publisher.as_ref().and_then(|publisher| publisher.over);
+        match (asked.unwrap_or(template.way()), websocket, command) {
             (Over::Post, ..) => self.publish("target.publish", template),
             (Over::WebSocket, Some(feed), _) => self.feed(feed),
             (Over::Command, _, Some(command)) => self.command(command),

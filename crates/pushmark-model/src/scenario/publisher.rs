@@ -22,8 +22,9 @@ pub struct Publisher {
     pub interval: Option<Nanos>,
     /// Distribution of publications in time. Default: constant.
     pub arrivals: Arrivals,
-    /// How publications are sent (external). Default: post.
-    pub over: Over,
+    /// How publications are sent (external). Default: post, or the one way that the target has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Over>,
     /// Number of publisher connections. Post: the maximum; a due publication opens a connection if none is idle. WebSocket and command: the exact number of connections or processes; each channel uses one of them. Peers over Bayeux long polling: the most second connections open at once, over which they publish while their first holds a connect. Default: 64 for post, 4 for websocket, 1 for command, one for each peer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
@@ -45,8 +46,8 @@ pub struct Publisher {
 
 impl Publisher {
     /// Returns the number of publisher connections, or its default, for a crowd of this size.
-    pub fn connections_of(&self, crowd: u64) -> u32 {
-        self.connections.unwrap_or(match (self.mode, self.over) {
+    pub fn connections_of(&self, crowd: u64, over: Over) -> u32 {
+        self.connections.unwrap_or(match (self.mode, over) {
             (PublisherMode::Peer, _) => u32::try_from(crowd).unwrap_or(u32::MAX).max(1),
             (_, Over::Post) => 64,
             (_, Over::WebSocket) => 4,
@@ -62,7 +63,7 @@ impl Default for Publisher {
             rate: None,
             interval: None,
             arrivals: Arrivals::Constant,
-            over: Over::Post,
+            over: None,
             connections: None,
             size: SizeRange { low: Bytes(128), high: Bytes(128) },
             check: false,

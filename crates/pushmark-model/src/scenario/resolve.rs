@@ -9,10 +9,10 @@ use super::endpoints::Endpoints;
 use super::error::ScenarioError;
 use super::load::{Backoff, Load};
 use super::phase::Phase;
-use super::publisher::{Publisher, PublisherMode};
+use super::publisher::{Over, Publisher, PublisherMode};
 use super::ramp::ramp_of;
 use super::stamp::StampTemplate;
-use super::target::SubscribeTemplate;
+use super::target::{PublishTemplate, SubscribeTemplate};
 use crate::draw::{Draw, Purpose};
 use crate::plan::{
     ArmPlan, Mode, Phases, Plan, PublisherPlan, Reconnect, SCHEMA, Size, Subscribe, Subscriptions, Tls,
@@ -215,13 +215,14 @@ fn publisher(scenario: &Scenario, endpoints: &Endpoints) -> Option<PublisherPlan
         PublisherMode::Peer => Mode::Peer,
         PublisherMode::None => return None,
     };
+    let way = endpoints.publish.as_ref().map_or(Over::Post, PublishTemplate::way);
     let (low, high) = (p.size.low.0 as u32, p.size.high.0 as u32);
     Some(PublisherPlan {
         mode,
         interval_ns: p.interval.map_or_else(|| 1e9 / p.per_second().0, |interval| interval.0 as f64),
         arrivals: p.arrivals,
         aligned: p.phase == Phase::Aligned,
-        connections: p.connections_of(scenario.load.connections),
+        connections: p.connections_of(scenario.load.connections, p.over.unwrap_or(way)),
         size: if low == high { Size::Fixed(low) } else { Size::Uniform(low, high) },
         check: p.check,
         count: p.count,

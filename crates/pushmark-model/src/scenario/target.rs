@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::before::BeforeSpec;
 use super::plain::{self, Plain};
+use super::publisher::Over;
 use super::stamp::StampTemplate;
 use super::steps::{StepSpec, WaitSpec};
 use super::text_or_table::{FromText, TextOr, read_list, read_option};
@@ -322,6 +323,19 @@ pub struct CommandTemplate {
     /// Working folder. Default: the scenario's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+}
+
+impl PublishTemplate {
+    /// Returns how messages are published if the scenario does not say: by post, unless the target has another way
+    /// alone.
+    pub(crate) fn way(&self) -> Over {
+        match (&self.websocket, &self.command) {
+            _ if !self.url.is_empty() => Over::Post,
+            (Some(_), _) => Over::WebSocket,
+            (None, Some(_)) => Over::Command,
+            (None, None) => Over::Post,
+        }
+    }
 }
 
 /// How messages are published over a WebSocket.
