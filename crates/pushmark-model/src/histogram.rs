@@ -1,16 +1,15 @@
 //! A distribution of durations that may be negative, and percentiles over the expected values.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 
 use crate::latency::Latency;
-
-/// One hour in µs: the largest value that is distinguished.
-pub const HIGHEST_US: u64 = 3_600_000_000;
+pub use crate::sparse::HIGHEST_US;
+use crate::sparse::{Halves, Sparse, Values, empty};
 
 /// Values ≥ 0 and magnitudes of values < 0, in µs, three significant digits up to one hour.
 ///
@@ -21,14 +20,12 @@ pub struct Distribution {
     positive: Option<Histogram<u64>>,
     negative: Option<Box<Histogram<u64>>>,
     over_1h: u64,
+    /// What was read and nothing was added to: then neither half is allocated.
+    read: Option<Box<Sparse>>,
 }
 
 /// The value of a half that was never allocated.
 static EMPTY: LazyLock<Histogram<u64>> = LazyLock::new(empty);
-
-fn empty() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are valid")
-}
 
 impl Distribution {
     /// Records a difference of two instants in ns (kept as µs, rounded toward zero).
@@ -53,12 +50,17 @@ impl Distribution {
         if value_us > HIGHEST_US {
             self.over_1h += times;
         }
-        self.positive.get_or_insert_with(empty).saturating_record_n(value_us.min(HIGHEST_US), times);
+        let positive = match &mut self.positive {
+            Some(positive) => positive,
+            None => self.begun(),
+        };
+        positive.saturating_record_n(value_us.min(HIGHEST_US), times);
     }
 
     /// Records a value < 0 by its magnitude.
     #[cold]
     pub fn record_negative_us(&mut self, magnitude_us: u64) {
+        self.settle();
         self.negative
             .get_or_insert_with(|| Box::new(empty()))
             .saturating_record(magnitude_us.min(HIGHEST_US));
@@ -69,9 +71,33 @@ impl Distribution {
         self.positive().len() + self.negative_count()
     }
 
+    /// Returns the histogram of values ≥ 0, allocated.
+    #[cold]
+    fn begun(&mut self) -> &mut Histogram<u64> {
+        self.settle();
+        self.positive.get_or_insert_with(empty)
+    }
+
+    /// Allocates what was read.
+    fn settle(&mut self) {
+        if let Some(read) = self.read.take() {
+            let Halves { positive, negative } =
+                read.dense.into_inner().unwrap_or_else(|| read.values.dense());
+            (self.positive, self.negative) = (positive, negative);
+        }
+    }
+
+    /// Magnitudes of values < 0.
+    fn negative(&self) -> Option<&Histogram<u64>> {
+        match &self.read {
+            Some(read) => read.dense().negative.as_deref(),
+            None => self.negative.as_deref(),
+        }
+    }
+
     /// Returns the number of values below 0.
     pub fn negative_count(&self) -> u64 {
-        self.negative.as_ref().map_or(0, |n| n.len())
+        self.negative().map_or(0, Histogram::len)
     }
 
     /// Returns the number of values above one hour.
@@ -81,6 +107,16 @@ impl Distribution {
 
     /// Adds another distribution. The order of additions does not matter.
     pub fn merge(&mut self, other: &Distribution) {
+        self.settle();
+        if let Some(read) = &other.read {
+            for (value, times) in read.values.positive() {
+                self.positive.get_or_insert_with(empty).saturating_record_n(value, times);
+            }
+            for (value, times) in read.values.negative() {
+                let negative = self.negative.get_or_insert_with(|| Box::new(empty()));
+                negative.saturating_record_n(value, times);
+            }
+        }
         if let Some(theirs) = other.positive.as_ref().filter(|theirs| !theirs.is_empty()) {
             self.positive.get_or_insert_with(empty).add(theirs).expect("equal bounds");
         }
@@ -96,7 +132,7 @@ impl Distribution {
         if let Some(positive) = &mut self.positive {
             positive.reset();
         }
-        self.negative = None;
+        (self.negative, self.read) = (None, None);
         self.over_1h = 0;
     }
 
@@ -109,7 +145,7 @@ impl Distribution {
         if rank <= negative {
             // Ranks run from the largest magnitude down.
             let from_low = negative - rank + 1;
-            let histogram = self.negative.as_ref().expect("negative_count > 0");
+            let histogram = self.negative().expect("negative_count > 0");
             return Some(-(at_rank(histogram, from_low) as i64));
         }
         Some(at_rank(self.positive(), rank - negative) as i64)
@@ -123,12 +159,12 @@ impl Distribution {
     /// Returns the smallest and the largest recorded value, µs.
     pub fn extremes(&self) -> Option<(i64, i64)> {
         (self.count() > 0).then(|| {
-            let low = match &self.negative {
+            let low = match self.negative() {
                 Some(n) if !n.is_empty() => -(n.max() as i64),
                 _ => self.positive().min() as i64,
             };
             let high = if self.positive().is_empty() {
-                -(self.negative.as_ref().map_or(0, |n| n.min()) as i64)
+                -(self.negative().map_or(0, Histogram::min) as i64)
             } else {
                 self.positive().max() as i64
             };
@@ -141,7 +177,7 @@ impl Distribution {
         let count = self.count();
         (count > 0).then(|| {
             let positive = self.positive().mean() * self.positive().len() as f64;
-            let negative = self.negative.as_ref().map_or(0.0, |n| n.mean() * n.len() as f64);
+            let negative = self.negative().map_or(0.0, |n| n.mean() * n.len() as f64);
             (positive - negative) / count as f64
         })
     }
@@ -153,7 +189,11 @@ impl Distribution {
 
     /// Returns the histogram of values ≥ 0 (for interval logs).
     pub fn positive(&self) -> &Histogram<u64> {
-        self.positive.as_ref().unwrap_or(&EMPTY)
+        let positive = match &self.read {
+            Some(read) => &read.dense().positive,
+            None => &self.positive,
+        };
+        positive.as_ref().unwrap_or(&EMPTY)
     }
 
     /// Returns values ≥ 0 as a compressed HdrHistogram V2; empty if there are none.
@@ -164,13 +204,14 @@ impl Distribution {
     /// Returns `(positive, negative)` as base64 of compressed HdrHistogram V2; empty texts if empty.
     pub fn encoded(&self) -> (String, String) {
         let encode = |h: &Histogram<u64>| STANDARD.encode(compress(h));
-        (encode(self.positive()), self.negative.as_ref().map_or(String::new(), |n| encode(n)))
+        (encode(self.positive()), self.negative().map_or(String::new(), encode))
     }
 
     /// Reads the output of [`Distribution::encoded`]. `None` if the text is not valid.
     pub fn decode(positive: &str, negative: &str, over_1h: u64) -> Option<Distribution> {
         let decode = |text: &str| read_v2(&STANDARD.decode(text).ok()?);
-        Some(Distribution { positive: decode(positive)?, negative: decode(negative)?.map(Box::new), over_1h })
+        let (positive, negative) = (decode(positive)?, decode(negative)?.map(Box::new));
+        Some(Distribution { positive, negative, over_1h, read: None })
     }
 
     /// Summarises over `expected` values. Values that were not recorded count as infinite.
@@ -231,27 +272,27 @@ impl Distribution {
     }
 }
 
-/// The serialised form: both histograms as HdrHistogram V2 and the count above an hour.
+/// The serialised form: the values of both halves with their counts, and the count above an hour.
 impl serde::Serialize for Distribution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = |h: &Histogram<u64>| {
-            let mut bytes = Vec::new();
-            if !h.is_empty() {
-                V2Serializer::new().serialize(h, &mut bytes).expect("writing to memory");
+        match &self.read {
+            Some(read) => (&read.values, self.over_1h).serialize(serializer),
+            None => {
+                let values = Values::of(self.positive(), self.negative.as_deref());
+                (values, self.over_1h).serialize(serializer)
             }
-            bytes
-        };
-        let negative = self.negative.as_ref().map_or(Vec::new(), |n| bytes(n));
-        (bytes(self.positive()), negative, self.over_1h).serialize(serializer)
+        }
     }
 }
 
 impl<'de> serde::Deserialize<'de> for Distribution {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (positive, negative, over_1h) = <(Vec<u8>, Vec<u8>, u64)>::deserialize(deserializer)?;
-        let read =
-            |bytes: &[u8]| read_v2(bytes).ok_or_else(|| serde::de::Error::custom("not an HdrHistogram V2"));
-        Ok(Distribution { positive: read(&positive)?, negative: read(&negative)?.map(Box::new), over_1h })
+        let (values, over_1h) = <(Values, u64)>::deserialize(deserializer)?;
+        if !values.are_in_bounds() {
+            return Err(serde::de::Error::custom("a value beyond an hour"));
+        }
+        let read = (!values.are_none()).then(|| Box::new(Sparse { values, dense: OnceLock::new() }));
+        Ok(Distribution { positive: None, negative: None, over_1h, read })
     }
 }
 
@@ -263,8 +304,7 @@ fn compress(histogram: &Histogram<u64>) -> Vec<u8> {
     bytes
 }
 
-/// Reads a histogram; `Some(None)` of an empty slice, or of one without values. A coordinator reads some thirty of
-/// each agent every second, and most are empty: these cost no memory.
+/// Reads a histogram; `Some(None)` of an empty slice, or of one without values.
 fn read_v2(mut bytes: &[u8]) -> Option<Option<Histogram<u64>>> {
     if bytes.is_empty() {
         return Some(None);
@@ -377,6 +417,37 @@ mod tests {
                 prop_assert_eq!(whole.over_1h(), merged.over_1h());
                 prop_assert_eq!(whole.mean(), merged.mean());
             }
+        }
+
+        #[test]
+        fn what_is_sent_is_read_and_added_as_it_was(
+            values in prop::collection::vec(-1_000i64..4_000_000_000, 0..300),
+            more in prop::collection::vec(-10i64..2_000_000, 0..4),
+        ) {
+            let whole = of(&values);
+            let bytes = postcard::to_allocvec(&whole).unwrap();
+            let read: Distribution = postcard::from_bytes(&bytes).unwrap();
+            let relayed = postcard::to_allocvec(&read).unwrap();
+            prop_assert_eq!(&relayed, &bytes);
+            let seen = |d: &Distribution| {
+                (d.encoded(), d.count(), d.negative_count(), d.over_1h(), d.extremes(), d.mean(), d.quantile(0.9))
+            };
+            let sum = |a: &Distribution, b: &Distribution| {
+                let mut sum = a.clone();
+                sum.merge(b);
+                seen(&sum)
+            };
+            let added = of(&more);
+            prop_assert_eq!(sum(&added, &read), sum(&added, &whole), "added to another");
+            prop_assert_eq!(sum(&read, &added), sum(&whole, &added), "another is added to it");
+            prop_assert_eq!(sum(&read, &read), sum(&whole, &whole), "two that were read");
+            prop_assert_eq!(seen(&read), seen(&whole));
+            let (mut grown, mut again) = (read.clone(), whole.clone());
+            for d in [&mut grown, &mut again] {
+                d.record_us(7);
+                d.record_negative_us(3);
+            }
+            prop_assert_eq!(seen(&grown), seen(&again), "after it was looked at");
         }
 
         #[test]

@@ -45,6 +45,7 @@ pub mod search;
 pub mod second;
 pub mod secret;
 pub mod server;
+mod sparse;
 pub mod spelling;
 pub mod stamp;
 pub mod stats;

@@ -4,9 +4,9 @@
 //! while without it is it lost.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pushmark_cluster::wire;
@@ -17,12 +17,8 @@ use pushmark_model::steer::Steer;
 use super::driver::{Agent, Orders};
 use super::line::{Heeded, Line};
 use super::message::{Lost, PoolMessage, Silence, Spent};
-use super::voice::locked;
 
 const LOOK: Duration = Duration::from_millis(200);
-
-/// A record is small on the bus and large in memory: one at a time is read.
-static READING: Mutex<()> = Mutex::new(());
 
 pub(super) struct Remote {
     line: Line,
@@ -165,8 +161,6 @@ impl Remote {
     }
 
     fn pass_on(&self, message: &[u8], told: &SyncSender<PoolMessage>) -> Option<Listened> {
-        // Until it is taken: a hundred agents tell of a second at the same time.
-        let _one = locked(&READING);
         let said = match wire::decode::<Said>(message) {
             Some(Said::Record(record)) => PoolMessage::Record(record),
             Some(Said::Cost(text)) => match serde_json::from_str::<AgentCost>(&text) {
