@@ -16,6 +16,7 @@
 //! | `signed.rs` | orders, signed by their coordinator |
 //! | `targets.rs` | where an agent may send traffic |
 //! | `spool.rs` | an agent's pieces, numbered, on its disk |
+//! | `checked.rs` | the frames of that file, with checksums |
 //! | `pieces.rs` | the same pieces, put in order by the coordinator |
 //! | `listening.rs` | what is due when pieces come, and when they do not |
 //! | `clock/` | datagrams that bound the offset between two clocks |
@@ -25,6 +26,7 @@
 mod access;
 mod bus;
 mod card;
+mod checked;
 pub mod clock;
 mod foundation;
 mod listening;
@@ -43,5 +45,5 @@ pub use listening::{Due, Listening};
 pub use pieces::Pieces;
 pub use sealed::SealKey;
 pub use signed::{Checked, Claimed, Signer, TrustedKeys, challenge, to_hex};
-pub use spool::{Found, Spool, head as spool_head, read as read_spool};
+pub use spool::{Found, Spool, head as spool_head, named as spool_named, read as read_spool};
 pub use targets::Targets;

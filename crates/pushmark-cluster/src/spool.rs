@@ -1,15 +1,16 @@
 //! An agent's pieces of one arm, numbered, on its disk. The spool is the record of what it measured: whatever is
 //! lost on the way is sent again from here.
 //!
-//! A spool is a list of frames ([`pushmark_model::frame`]): its head, then the pieces in order.
+//! A spool is a list of frames with checksums (`checked.rs`): its head, then the pieces in order.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use pushmark_model::cluster::{Piece, SpoolHead};
-use pushmark_model::frame;
 
+use crate::card::is_name;
+use crate::checked::{Frame, framed, next};
 use crate::pieces::Pieces;
 use crate::wire::PIECE_MAX;
 
@@ -38,8 +39,9 @@ impl Spool {
         fs::create_dir_all(folder)?;
         let path = folder.join(format!("{}-{}-{}.spool", head.claim, head.arm, head.agent));
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        frame::write(&mut file, head)?;
-        let end = file.stream_position()?;
+        let bytes = framed(head)?;
+        file.write_all(&bytes)?;
+        let end = bytes.len() as u64;
         Ok(Spool { file, path, arm: head.arm, places: Vec::new(), end, most: SPOOL_MAX })
     }
 
@@ -75,8 +77,7 @@ impl Spool {
         for (at, part) in parts.iter().enumerate() {
             let last = at + 1 == parts.len();
             let piece = Piece { arm: self.arm, number: self.len(), last, bytes: part.to_vec() };
-            let mut bytes = Vec::with_capacity(part.len() + 32);
-            frame::write(&mut bytes, &piece)?;
+            let bytes = framed(&piece)?;
             self.file.seek(SeekFrom::Start(self.end))?;
             self.file.write_all(&bytes)?;
             self.places.push(self.end);
@@ -89,12 +90,15 @@ impl Spool {
     /// Returns the piece of this number, or `None` if the spool has no such piece.
     ///
     /// # Errors
-    /// Fails if it cannot be read.
+    /// Fails if it cannot be read, or is damaged.
     pub fn piece(&mut self, number: u64) -> io::Result<Option<Piece>> {
         let place = usize::try_from(number).ok().and_then(|number| self.places.get(number));
         let Some(&place) = place else { return Ok(None) };
         self.file.seek(SeekFrom::Start(place))?;
-        frame::read(&mut self.file)
+        match next(&mut self.file)? {
+            Frame::Whole(piece) => Ok(Some(piece)),
+            Frame::End | Frame::Damaged => Err(invalid(damage(&self.path, place))),
+        }
     }
 
     /// Brings everything to the disk.
@@ -121,34 +125,59 @@ pub struct Found {
     pub head: SpoolHead,
     /// Its messages, in order.
     pub messages: Vec<Vec<u8>>,
+    /// The file and the place from which on it is not what was written; its messages are those before.
+    pub damage: Option<String>,
 }
 
 /// Reads the head of a spool.
 ///
 /// # Errors
-/// Fails if it cannot be read, or is no spool.
+/// Fails if it cannot be read. Its kind is [`io::ErrorKind::InvalidData`] if it is damaged, or no spool.
 pub fn head(path: &Path) -> io::Result<SpoolHead> {
-    head_of(&mut io::BufReader::new(File::open(path)?))
+    head_of(path, &mut BufReader::new(File::open(path)?))
 }
 
-fn head_of(file: &mut io::BufReader<File>) -> io::Result<SpoolHead> {
-    let none = || io::Error::new(io::ErrorKind::InvalidData, "it is no spool");
-    frame::read::<SpoolHead>(file).ok().flatten().ok_or_else(none)
+fn head_of(path: &Path, file: &mut BufReader<File>) -> io::Result<SpoolHead> {
+    match next(file)? {
+        Frame::Whole(head) => Ok(head),
+        Frame::End | Frame::Damaged => Err(invalid(damage(path, 0) + ", or no spool")),
+    }
+}
+
+/// Returns the claim and the arm of a spool whose head is damaged, by the name of its file. `agent`: whose it is.
+pub fn named(file: &str, agent: &str) -> Option<(String, u32)> {
+    let (claim, arm) =
+        file.strip_suffix(".spool")?.strip_suffix(agent)?.strip_suffix('-')?.rsplit_once('-')?;
+    is_name(claim).then_some((claim.to_owned(), arm.parse().ok()?))
 }
 
 /// Reads the spool of an agent that has ended. What it was writing when it ended is not in it.
 ///
 /// # Errors
-/// Fails if it cannot be read, or is no spool.
+/// Fails as [`head`] does.
 pub fn read(path: &Path) -> io::Result<Found> {
-    let mut file = io::BufReader::new(File::open(path)?);
-    let head = head_of(&mut file)?;
+    let mut file = BufReader::new(File::open(path)?);
+    let head = head_of(path, &mut file)?;
     let mut pieces = Pieces::default();
     let mut messages = Vec::new();
-    while let Ok(Some(piece)) = frame::read::<Piece>(&mut file) {
-        messages.extend(pieces.take(piece));
-    }
-    Ok(Found { head, messages })
+    let damage = loop {
+        let place = file.stream_position()?;
+        match next::<Piece>(&mut file) {
+            Ok(Frame::Whole(piece)) => messages.extend(pieces.take(piece)),
+            Ok(Frame::End) => break None,
+            Ok(Frame::Damaged) => break Some(damage(path, place)),
+            Err(error) => break Some(format!("{}: {error}", damage(path, place))),
+        }
+    };
+    Ok(Found { head, messages, damage })
+}
+
+fn damage(path: &Path, place: u64) -> String {
+    format!("{} is damaged at byte {place}", path.display())
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]
@@ -176,11 +205,33 @@ mod tests {
     fn a_full_spool_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::create(folder.path(), &head()).unwrap();
-        spool.most = 90;
+        spool.most = 110;
         spool.append(&[0; 40]).unwrap();
         let error = spool.append(&[0; 40]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert_eq!(spool.len(), 1);
+    }
+
+    #[test]
+    fn a_damaged_piece_is_told_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(folder.path(), &head()).unwrap();
+        for message in [b"one", b"two"] {
+            spool.append(message).unwrap();
+        }
+        let place = spool.places[1];
+        let mut bytes = fs::read(spool.path()).unwrap();
+        bytes[place as usize + 13] ^= 1;
+        fs::write(spool.path(), bytes).unwrap();
+        let told = format!("{} is damaged at byte {place}", spool.path().display());
+        assert_eq!(spool.piece(0).unwrap().unwrap().bytes, b"one");
+        assert_eq!(spool.piece(1).unwrap_err().to_string(), told);
+        let found = read(spool.path()).unwrap();
+        assert_eq!((found.messages, found.damage), (vec![b"one".to_vec()], Some(told)));
+        fs::write(spool.path(), b"a text that is no spool").unwrap();
+        assert_eq!(super::head(spool.path()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(named("1f-2a-7-a-b.spool", "a-b"), Some(("1f-2a".to_owned(), 7)));
+        assert_eq!(named("1f-2a-7-a-b.spool", "c"), None);
     }
 
     proptest! {
@@ -218,7 +269,7 @@ mod tests {
             prop_assert_eq!(&came, &messages);
             // A copy of the file tells the same, and one that was cut tells the messages before the cut.
             let found = read(spool.path()).unwrap();
-            prop_assert_eq!(&found.messages, &messages);
+            prop_assert_eq!((&found.messages, &found.damage), (&messages, &None));
             let bytes = fs::read(spool.path()).unwrap();
             let copy = folder.path().join("copy");
             fs::write(&copy, &bytes[..bytes.len() - 1]).unwrap();

@@ -3,7 +3,7 @@
 //! the server used).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::{fs, io};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -29,22 +29,38 @@ type Claim = BTreeMap<u32, Vec<Found>>;
 /// one for each case of a suite. `say` tells people which of several cannot be made.
 ///
 /// # Errors
-/// Fails if a folder cannot be read, a file in it is no spool, it holds none, or none makes a run.
+/// Fails if a folder or a file in it cannot be read, they hold no spool, or none makes a run.
 pub fn reconcile(
     folders: &[PathBuf],
     command: &str,
     say: &dyn Fn(&str),
 ) -> anyhow::Result<Vec<(String, Assembled)>> {
     let mut claims: BTreeMap<String, Claim> = BTreeMap::new();
+    let mut unreadable = Vec::new();
     for path in spools(folders)? {
-        let found = read_spool(&path).with_context(|| path.display().to_string())?;
+        let found = match read_spool(&path) {
+            Ok(found) => found,
+            // It does not tell what it is of, so that the shards in it are missing.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                say(&error.to_string());
+                unreadable.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        if let Some(damage) = &found.damage {
+            say(damage);
+        }
         let arm = claims.entry(found.head.claim.clone()).or_default().entry(found.head.arm).or_default();
-        // A copy of the same spool, possibly an older one: the longer one holds all of the other.
+        // A copy of the same spool, possibly an older or a damaged one: the longer one holds all of the other.
         match arm.iter_mut().find(|other| other.head.agent == found.head.agent) {
-            Some(other) if other.messages.len() >= found.messages.len() => {}
+            Some(other) if worth(other) >= worth(&found) => {}
             Some(other) => *other = found,
             None => arm.push(found),
         }
+    }
+    if claims.is_empty() && !unreadable.is_empty() {
+        bail!("{}", unreadable.join("; "));
     }
     if claims.is_empty() {
         bail!(
@@ -57,7 +73,7 @@ pub fn reconcile(
     for (name, claim) in claims {
         for (n, arms) in runs_of(claim).into_iter().enumerate() {
             let name = if n == 0 { name.clone() } else { format!("{name}-{}", n + 1) };
-            match run_of(&name, arms, command) {
+            match run_of(&name, arms, command, &unreadable) {
                 Ok(run) => made.push((name, run)),
                 Err(error) => {
                     say(&format!("{error:#}"));
@@ -92,6 +108,11 @@ fn runs_of(claim: Claim) -> Vec<Claim> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
+/// How much of a spool there is: of two with the same messages the one that is not damaged is to be believed.
+fn worth(spool: &Found) -> (usize, bool) {
+    (spool.messages.len(), spool.damage.is_none())
+}
+
 fn spools(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for folder in folders {
@@ -107,7 +128,7 @@ fn spools(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-fn run_of(name: &str, claim: Claim, command: &str) -> anyhow::Result<Assembled> {
+fn run_of(name: &str, claim: Claim, command: &str, unreadable: &[String]) -> anyhow::Result<Assembled> {
     let mut done = Vec::new();
     let mut arms = Vec::new();
     for (number, spools) in claim {
@@ -116,7 +137,7 @@ fn run_of(name: &str, claim: Claim, command: &str) -> anyhow::Result<Assembled> 
         let plan: ArmPlan =
             serde_json::from_str(&kept.arm).with_context(|| format!("the plan of arm {number}"))?;
         arms.push(plan.clone());
-        done.push(arm_of(plan, &kept, &spools)?);
+        done.push(arm_of(plan, &kept, &spools, unreadable)?);
     }
     if done.is_empty() {
         bail!("{name}: no agent has kept a record");
@@ -138,7 +159,12 @@ fn run_of(name: &str, claim: Claim, command: &str) -> anyhow::Result<Assembled> 
     Ok(assemble(&plan, about, done))
 }
 
-fn arm_of(mut plan: ArmPlan, kept: &SpooledPlan, spools: &[Found]) -> anyhow::Result<ArmDone> {
+fn arm_of(
+    mut plan: ArmPlan,
+    kept: &SpooledPlan,
+    spools: &[Found],
+    unreadable: &[String],
+) -> anyhow::Result<ArmDone> {
     let halves = plan.halves().len() as u32;
     let mut told = Vec::new();
     for spool in spools {
@@ -164,15 +190,22 @@ fn arm_of(mut plan: ArmPlan, kept: &SpooledPlan, spools: &[Found]) -> anyhow::Re
     arm.agents = told.iter().map(|told| told.part(&plan, kept.shards)).collect();
     let mut facts = Facts { clocks_unknown: told.len() > 1, ..Facts::default() };
     facts.heard = Some(verdict::ReceivedTotals::of(&gathered));
-    let of = told.len() + usize::from(!lost.is_empty() && told.iter().all(|told| told.ended));
-    let quiet =
-        told.iter().enumerate().filter(|(_, told)| !told.ended).map(|(at, told)| (at + 1, &told.name));
-    for (number, name) in quiet {
-        let how = format!("{name}: its spool has no end");
-        facts.agents_lost.push(AgentLost::new((number, of), how, plan.phases.end_ns(), &plan));
+    let given: BTreeSet<u32> = told.iter().flat_map(|told| told.own.iter().copied()).collect();
+    let missing = (0..kept.shards).filter(|shard| !given.contains(shard)).count();
+    let of = told.len() + usize::from(missing > 0);
+    let quiet = told.iter().enumerate().filter(|(_, told)| !told.ended).map(|(at, told)| (at + 1, told));
+    for (number, told) in quiet {
+        match &told.damage {
+            Some(damage) => facts.spools_damaged.push(format!("agent {}: {damage}", told.name)),
+            None => {
+                let how = format!("{}: {NO_END}", told.name);
+                facts.agents_lost.push(AgentLost::new((number, of), how, plan.phases.end_ns(), &plan));
+            }
+        }
     }
     if of > told.len() {
-        let how = format!("{} of {} shards are in no spool that was given", lost.len(), kept.shards);
+        let why = if unreadable.is_empty() { String::new() } else { format!(": {}", unreadable.join("; ")) };
+        let how = format!("{missing} of {} shards are in no spool that was given{why}", kept.shards);
         facts.agents_lost.push(AgentLost::new((of, of), how, 0, &plan));
     }
     arm.outcome = verdict::outcome(&arm, &facts);
@@ -194,26 +227,34 @@ struct Told {
     cost: Option<AgentCost>,
     /// It has told all.
     ended: bool,
+    /// Why what it has kept cannot be read to its end.
+    damage: Option<String>,
 }
+
+/// An agent that was killed, or is at work.
+const NO_END: &str = "its spool has no end";
 
 impl Told {
     fn of(spool: &Found) -> anyhow::Result<Told> {
         let name = spool.head.agent.clone();
         let Some(kept) = &spool.head.plan else { bail!("{name} is a monitor, and has records of an arm") };
         let SpooledPlan { host, version, own, .. } = kept.clone();
-        let mut told = Told { name, host, version, own, records: Vec::new(), cost: None, ended: false };
+        let damage = spool.damage.clone();
+        let mut told =
+            Told { name, host, version, own, records: Vec::new(), cost: None, ended: false, damage };
         for message in &spool.messages {
             match wire::decode::<Said>(message) {
                 Some(Said::Record(record)) => told.records.push(record),
                 Some(Said::Cost(text)) => told.cost = serde_json::from_str(&text).ok(),
                 Some(Said::Ended(outcome)) => told.ended = outcome.is_ok(),
-                // Damaged: what came before is whole, and the account says that the end is missing.
+                // Of another version: what came before is whole.
                 None => {
-                    told.ended = false;
+                    told.damage.get_or_insert_with(|| "its spool is of another version".to_owned());
                     break;
                 }
             }
         }
+        told.ended &= told.damage.is_none();
         Ok(told)
     }
 
@@ -229,7 +270,7 @@ impl Told {
             generator: cost.generator,
             foreign: cost.foreign,
             started_late_us: Some(cost.started_late_ns / 1_000),
-            lost: (!self.ended).then(|| "its spool has no end".to_owned()),
+            lost: (!self.ended).then(|| self.damage.clone().unwrap_or_else(|| NO_END.to_owned())),
             ..AgentPart::default()
         }
     }
@@ -239,3 +280,6 @@ impl Told {
 pub fn place(results: &Path, claim: &str) -> PathBuf {
     results.join(format!("reconciled-{claim}"))
 }
+
+#[cfg(test)]
+mod tests;

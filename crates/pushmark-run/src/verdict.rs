@@ -128,6 +128,9 @@ pub fn judge(arm: &Arm, facts: &Facts) -> Vec<Reason> {
     for agent in &facts.agents_lost {
         found("agent_lost", VerdictState::Incomplete, ALL, words::agent_was_lost(agent));
     }
+    for spool in &facts.spools_damaged {
+        found("spool_damaged", VerdictState::Incomplete, ALL, words::spool_damaged(spool));
+    }
     if let Some(why) = &facts.monitor_lost {
         let concerns = &[family::CPU, family::MEMORY, family::WIRE];
         found("monitor_lost", VerdictState::Incomplete, concerns, words::monitor_lost(why));

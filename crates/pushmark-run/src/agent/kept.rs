@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use pushmark_cluster::wire::PIECE_MAX;
-use pushmark_cluster::{Access, Bus, is_name, spool_head};
+use pushmark_cluster::{Access, Bus, is_name, spool_head, spool_named};
 use pushmark_model::cluster::{Answer, Ask, Card, KeptSpool};
 
 use super::line::{ask_one, called};
@@ -22,13 +22,15 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) fn list(folder: &Path, agent: &str, working: impl Fn(&str, u32) -> bool) -> Vec<KeptSpool> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let one = |entry: fs::DirEntry| {
-        let head = spool_head(&entry.path()).ok().filter(|head| head.agent == agent)?;
-        Some(KeptSpool {
-            file: entry.file_name().into_string().ok()?,
-            bytes: entry.metadata().ok()?.len(),
-            working: working(&head.claim, head.arm),
-            claim: head.claim,
-        })
+        let file = entry.file_name().into_string().ok()?;
+        let (claim, arm) = match spool_head(&entry.path()) {
+            Ok(head) => (head.agent == agent).then_some((head.claim, head.arm))?,
+            // Who collects it tells that it is damaged.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => spool_named(&file, agent)?,
+            Err(_) => return None,
+        };
+        let working = working(&claim, arm);
+        Some(KeptSpool { file, bytes: entry.metadata().ok()?.len(), working, claim })
     };
     let mut all: Vec<KeptSpool> = entries.filter_map(one).collect();
     all.sort_by(|a, b| a.file.cmp(&b.file));
@@ -139,4 +141,33 @@ fn copy(bus: &Bus, card: &Card, kept: &KeptSpool, path: &Path) -> anyhow::Result
     }
     copy.sync_data()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use pushmark_cluster::Spool;
+    use pushmark_model::cluster::SpoolHead;
+
+    use super::*;
+
+    #[test]
+    fn a_spool_without_a_readable_head_is_listed_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let head = |agent: &str| SpoolHead { claim: "1f-2a".into(), arm: 3, agent: agent.into(), plan: None };
+        let paths = ["a", "b"].map(|agent| {
+            let spool = Spool::create(folder.path(), &head(agent)).unwrap();
+            spool.path().to_owned()
+        });
+        for path in &paths {
+            let mut bytes = fs::read(path).unwrap();
+            bytes[20] ^= 4;
+            fs::write(path, bytes).unwrap();
+        }
+        let kept = list(folder.path(), "a", |claim, arm| (claim, arm) == ("1f-2a", 3));
+        let [one] = &kept[..] else { panic!("{kept:?}") };
+        assert_eq!((&one.claim[..], &one.file[..], one.working), ("1f-2a", "1f-2a-3-a.spool", true));
+        let bytes = part(folder.path(), "a", &one.file, 0).unwrap();
+        assert_eq!(bytes, fs::read(&paths[0]).unwrap());
+        assert!(part(folder.path(), "a", "1f-2a-3-b.spool", 0).is_err());
+    }
 }

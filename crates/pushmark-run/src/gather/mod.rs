@@ -12,7 +12,7 @@ mod seconds;
 mod spread;
 mod stability;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod untaken;
 
 use std::collections::BTreeMap;

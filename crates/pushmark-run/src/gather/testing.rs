@@ -3,7 +3,7 @@
 use pushmark_model::plan::ArmPlan;
 
 /// An arm of four clients on one channel over SSE: ramp 1 s, warm-up 1 s, measure 10 s, drain 2 s.
-pub(super) fn arm() -> ArmPlan {
+pub(crate) fn arm() -> ArmPlan {
     const SECOND: u64 = 1_000_000_000;
     serde_json::from_value(serde_json::json!({
         "transport": "sse", "target": "test", "nonce": 77, "seed": 42,

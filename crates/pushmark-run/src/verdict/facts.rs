@@ -55,6 +55,8 @@ pub struct Facts {
     pub displaced: Vec<Displaced>,
     /// Generator processes that ended early.
     pub agents_lost: Vec<AgentLost>,
+    /// Spools of agents that are not what was written, in words: whose, and where.
+    pub spools_damaged: Vec<String>,
     /// Why the monitor beside the server told nothing.
     pub monitor_lost: Option<String>,
 }

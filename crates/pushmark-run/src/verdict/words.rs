@@ -235,6 +235,15 @@ pub(super) fn agent_was_lost(lost: &AgentLost) -> [String; 3] {
     ]
 }
 
+pub(super) fn spool_damaged(spool: &str) -> [String; 3] {
+    [
+        spool.to_owned(),
+        "what stands behind that place is not counted: its clients are counted until then, and all others to the end"
+            .into(),
+        "copy the spool again, or look for a fault of that disk, then reconcile again".into(),
+    ]
+}
+
 pub(super) fn monitor_lost(why: &str) -> [String; 3] {
     [
         format!("the monitor beside the server was lost: {why}"),
