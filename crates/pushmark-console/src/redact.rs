@@ -27,6 +27,11 @@ pub fn text(text: &str) -> String {
     with(|known| known.redact(text)).unwrap_or_else(|| text.to_owned())
 }
 
+/// Removes secrets from a value and all values inside it.
+pub fn value(value: &mut serde_json::Value) {
+    let _ = with(|known| known.redact_value(value));
+}
+
 /// Removes secrets from a run.
 pub fn run(run: Run) -> Run {
     let cleaned = with(|known| {

@@ -32,6 +32,8 @@ pub enum RemoteOrder {
         arm: u32,
         /// The shards.
         begin: Begin,
+        /// The run, to be kept beside what is measured: a [`SpooledRun`](crate::cluster::SpooledRun) as JSON.
+        run: String,
     },
     /// To its shards of an arm.
     Steer {

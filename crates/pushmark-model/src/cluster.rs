@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::environment::ServerRef;
 use crate::monitor::Beside;
+use crate::plan::ArmPlan;
+use crate::run::CaseRef;
 
 /// The version of these messages. An agent of another version is refused by name.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Drawn by an agent for each claim: an order that does not contain it was given to another or before.
 pub type Challenge = [u8; 16];
@@ -212,4 +216,29 @@ pub struct SpooledPlan {
     pub shards: u32,
     /// Those of this agent.
     pub own: Vec<u32>,
+    /// The run that the arm is of: a [`SpooledRun`] as JSON; empty if it is not known.
+    pub run: String,
+}
+
+/// The run that an arm is of, as far as it can be made again from spools. It holds no secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SpooledRun {
+    /// Its name.
+    pub name: String,
+    /// When it began.
+    pub started_at: String,
+    /// The scenario as resolved.
+    pub scenario: Value,
+    /// The scenario's text as given.
+    pub text: String,
+    /// Its thresholds, the default ones included: `delivery.p99 < 50ms`.
+    pub thresholds: Vec<String>,
+    /// All of its arms without their words, in the order in which they are measured.
+    pub arms: Vec<ArmPlan>,
+    /// The server that was started for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<ServerRef>,
+    /// The cell of a suite.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub case: Option<CaseRef>,
 }

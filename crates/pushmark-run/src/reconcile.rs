@@ -3,24 +3,29 @@
 //! the server used).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fs, io};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use anyhow::{Context as _, bail};
-use pushmark_cluster::{Found, read_spool, wire};
-use pushmark_model::agent::{AgentCost, Said};
-use pushmark_model::cluster::SpooledPlan;
+use anyhow::{Context as _, anyhow, bail};
+use pushmark_cluster::{Found, read_spool};
+use pushmark_console::exit::Exit;
+use pushmark_model::cluster::{SpooledPlan, SpooledRun};
+use pushmark_model::metrics::Expression;
 use pushmark_model::plan::{ArmPlan, Plan, SCHEMA};
 use pushmark_model::record::Record;
-use pushmark_model::run::{AgentPart, Environment};
+use pushmark_model::run::Environment;
 use pushmark_model::transport::Transport;
 use pushmark_store::Utc;
 use serde_json::Value;
 
 use crate::gather::Gathered;
 use crate::marks::Marks;
-use crate::run::{About, ArmDone, Assembled, assemble, figures_of};
+use crate::run::{About, ArmDone, Assembled, assemble, failed, figures_of};
 use crate::verdict::{self, AgentLost, Facts};
+
+mod told;
+
+use told::{NO_END, Told};
 
 /// The spools of one claim, by arm.
 type Claim = BTreeMap<u32, Vec<Found>>;
@@ -71,9 +76,13 @@ pub fn reconcile(
     let mut made = Vec::new();
     let mut last = None;
     for (name, claim) in claims {
-        for (n, arms) in runs_of(claim).into_iter().enumerate() {
+        let runs = runs_of(claim);
+        if runs.is_empty() {
+            last = Some(anyhow!("{name}: no agent has kept a record"));
+        }
+        for (n, arms) in runs.into_iter().enumerate() {
             let name = if n == 0 { name.clone() } else { format!("{name}-{}", n + 1) };
-            match run_of(&name, arms, command, &unreadable) {
+            match run_of(&name, arms, command, &unreadable, say) {
                 Ok(run) => made.push((name, run)),
                 Err(error) => {
                     say(&format!("{error:#}"));
@@ -88,24 +97,25 @@ pub fn reconcile(
     }
 }
 
-/// The runs of a claim: a suite has several, and each has an arm of a transport once.
+/// The runs of a claim: a suite has several. Each begins with a text of its own, and has an arm of a transport once.
 fn runs_of(claim: Claim) -> Vec<Claim> {
-    let transport = |spools: &[Found]| {
-        let plan = spools.iter().find_map(|spool| spool.head.plan.as_ref())?;
-        serde_json::from_str::<ArmPlan>(&plan.arm).ok().map(|arm| arm.transport)
-    };
-    let mut runs: Vec<(Vec<Transport>, Claim)> = Vec::new();
+    let mut runs: Vec<(String, Vec<Transport>, Claim)> = Vec::new();
     for (number, spools) in claim {
-        let its = transport(&spools);
-        if runs.last().is_none_or(|(seen, _)| its.is_some_and(|its| seen.contains(&its))) {
-            runs.push((Vec::new(), Claim::new()));
+        // A monitor's work has an arm of its own, without records.
+        let Some(plan) = spools.iter().find_map(|spool| spool.head.plan.as_ref()) else { continue };
+        let its = serde_json::from_str::<ArmPlan>(&plan.arm).ok().map(|arm| arm.transport);
+        let is_same = |(text, seen, _): &(String, Vec<Transport>, Claim)| {
+            *text == plan.run && its.is_none_or(|its| !seen.contains(&its))
+        };
+        if !runs.last().is_some_and(is_same) {
+            runs.push((plan.run.clone(), Vec::new(), Claim::new()));
         }
-        if let Some((seen, run)) = runs.last_mut() {
+        if let Some((_, seen, run)) = runs.last_mut() {
             seen.extend(its);
             run.insert(number, spools);
         }
     }
-    runs.into_iter().map(|(_, run)| run).collect()
+    runs.into_iter().map(|(.., run)| run).collect()
 }
 
 /// How much of a spool there is: of two with the same messages the one that is not damaged is to be believed.
@@ -128,35 +138,84 @@ fn spools(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-fn run_of(name: &str, claim: Claim, command: &str, unreadable: &[String]) -> anyhow::Result<Assembled> {
+fn run_of(
+    name: &str,
+    claim: Claim,
+    command: &str,
+    unreadable: &[String],
+    say: &dyn Fn(&str),
+) -> anyhow::Result<Assembled> {
     let mut done = Vec::new();
     let mut arms = Vec::new();
+    let mut text = String::new();
     for (number, spools) in claim {
-        // A monitor's work has an arm of its own, without records.
         let Some(kept) = spools.iter().find_map(|spool| spool.head.plan.clone()) else { continue };
         let plan: ArmPlan =
             serde_json::from_str(&kept.arm).with_context(|| format!("the plan of arm {number}"))?;
         arms.push(plan.clone());
         done.push(arm_of(plan, &kept, &spools, unreadable)?);
+        text = kept.run;
     }
     if done.is_empty() {
         bail!("{name}: no agent has kept a record");
     }
+    let run: Option<SpooledRun> = serde_json::from_str(&text).ok();
+    if run.is_none() {
+        say(&format!("{name}: its spools do not hold the scenario, so it has no name and no thresholds"));
+    }
+    let lacking: Vec<ArmPlan> = lacking(run.as_ref(), &arms);
     let seed = arms[0].seed;
-    let (schema, analysis) = (SCHEMA.to_owned(), String::new());
-    let plan = Plan { schema, name: "reconciled".to_owned(), analysis, seed, arms };
+    let plan_of = |arms| Plan {
+        schema: SCHEMA.to_owned(),
+        name: run.as_ref().map_or("reconciled", |run| run.name.as_str()).to_owned(),
+        analysis: analysis(run.as_ref()).to_owned(),
+        seed,
+        arms,
+    };
+    if !lacking.is_empty() {
+        let why = format!("no spool of this arm was given{}", in_words(unreadable));
+        done.extend(failed(&plan_of(lacking.clone()), Exit::Incomplete, &why));
+    }
+    done.sort_by_key(|done| done.arm.transport);
+    arms.extend(lacking);
+    let plan = plan_of(arms);
+    let parsed = |text: &String| {
+        Expression::parse_text(text).with_context(|| format!("{name}: the threshold {text:?}"))
+    };
+    let expressions: Vec<Expression> =
+        run.iter().flat_map(|run| &run.thresholds).map(parsed).collect::<anyhow::Result<_>>()?;
+    let started = run.as_ref().and_then(|run| Utc::unix_s_of_rfc3339(&run.started_at));
     let about = About {
-        started: Utc::now(),
+        started: started.map_or_else(Utc::now, Utc::of_unix_s),
         command: command.to_owned(),
-        scenario: Value::Null,
+        scenario: run.as_ref().map_or(Value::Null, |run| run.scenario.clone()),
         plan: serde_json::to_value(&plan)?,
-        text: None,
+        text: run.as_ref().map(|run| run.text.clone()),
         environment: Environment::default(),
-        expressions: &[],
+        expressions: &expressions,
         selftest: None,
         calibration: None,
     };
-    Ok(assemble(&plan, about, done))
+    let mut assembled = assemble(&plan, about, done);
+    if let Some(run) = run {
+        (assembled.run.environment.server, assembled.run.case) = (run.server, run.case);
+    }
+    Ok(assembled)
+}
+
+/// The arms of a run that no spool is of: its coordinator was lost before they began, or they were not copied.
+fn lacking(run: Option<&SpooledRun>, arms: &[ArmPlan]) -> Vec<ArmPlan> {
+    let is_there = |arm: &&ArmPlan| arms.iter().any(|own| own.transport == arm.transport);
+    run.iter().flat_map(|run| &run.arms).filter(|arm| !is_there(arm)).cloned().collect()
+}
+
+fn analysis(run: Option<&SpooledRun>) -> &str {
+    run.and_then(|run| run.scenario.get("analysis")?.as_str()).unwrap_or_default()
+}
+
+/// The files that were given and tell nothing.
+fn in_words(unreadable: &[String]) -> String {
+    if unreadable.is_empty() { String::new() } else { format!(": {}", unreadable.join("; ")) }
 }
 
 fn arm_of(
@@ -204,7 +263,7 @@ fn arm_of(
         }
     }
     if of > told.len() {
-        let why = if unreadable.is_empty() { String::new() } else { format!(": {}", unreadable.join("; ")) };
+        let why = in_words(unreadable);
         let how = format!("{missing} of {} shards are in no spool that was given{why}", kept.shards);
         facts.agents_lost.push(AgentLost::new((of, of), how, 0, &plan));
     }
@@ -215,65 +274,6 @@ fn arm_of(
     let intervals = gathered.intervals(std::time::Duration::ZERO);
     let troubles = gathered.total().troubles.clone();
     Ok(ArmDone { arm, windows, intervals, reasons, logs: Vec::new(), troubles })
-}
-
-/// What one agent has kept of an arm.
-struct Told {
-    name: String,
-    host: String,
-    version: String,
-    own: Vec<u32>,
-    records: Vec<Box<Record>>,
-    cost: Option<AgentCost>,
-    /// It has told all.
-    ended: bool,
-    /// Why what it has kept cannot be read to its end.
-    damage: Option<String>,
-}
-
-/// An agent that was killed, or is at work.
-const NO_END: &str = "its spool has no end";
-
-impl Told {
-    fn of(spool: &Found) -> anyhow::Result<Told> {
-        let name = spool.head.agent.clone();
-        let Some(kept) = &spool.head.plan else { bail!("{name} is a monitor, and has records of an arm") };
-        let SpooledPlan { host, version, own, .. } = kept.clone();
-        let damage = spool.damage.clone();
-        let mut told =
-            Told { name, host, version, own, records: Vec::new(), cost: None, ended: false, damage };
-        for message in &spool.messages {
-            match wire::decode::<Said>(message) {
-                Some(Said::Record(record)) => told.records.push(record),
-                Some(Said::Cost(text)) => told.cost = serde_json::from_str(&text).ok(),
-                Some(Said::Ended(outcome)) => told.ended = outcome.is_ok(),
-                // Of another version: what came before is whole.
-                None => {
-                    told.damage.get_or_insert_with(|| "its spool is of another version".to_owned());
-                    break;
-                }
-            }
-        }
-        told.ended &= told.damage.is_none();
-        Ok(told)
-    }
-
-    fn part(&self, plan: &ArmPlan, shards: u32) -> AgentPart {
-        let connections = |shard: &u32| plan.share_of(*shard, shards, None);
-        let cost = self.cost.clone().unwrap_or_default();
-        AgentPart {
-            name: self.name.clone(),
-            host: self.host.clone(),
-            version: self.version.clone(),
-            shards: self.own.len() as u32,
-            connections: self.own.iter().map(connections).sum(),
-            generator: cost.generator,
-            foreign: cost.foreign,
-            started_late_us: Some(cost.started_late_ns / 1_000),
-            lost: (!self.ended).then(|| self.damage.clone().unwrap_or_else(|| NO_END.to_owned())),
-            ..AgentPart::default()
-        }
-    }
 }
 
 /// Returns the folder of the run of a claim.

@@ -2,6 +2,7 @@
 //! case, and keeping its run.
 
 mod ending;
+mod spooled;
 
 use std::path::{Path, PathBuf};
 
@@ -169,6 +170,11 @@ impl Session<'_> {
             Some(machines) => (Crew::Machines(machines), machines.threads()),
             None => (Crew::of(agents, &program), shards),
         };
+        if let Some(machines) = self.machines {
+            let thresholds = ending::thresholds(&loaded.scenario, &plan, asking.case.is_some());
+            let cell = (asking.server.clone(), asking.case.clone());
+            machines.keep_with_records(spooled::text_of(loaded, &plan, cell, started, &thresholds));
+        }
         let setup = Setup {
             target: &target,
             shards,

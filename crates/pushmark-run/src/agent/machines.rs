@@ -46,6 +46,8 @@ pub struct Machines {
     used_ns: Mutex<Vec<Option<f64>>>,
     /// The same of the monitor's clock.
     monitor_used_ns: Mutex<Option<f64>>,
+    /// What agents keep of the current run beside its records.
+    run: Mutex<String>,
     /// Every agent of every arm so far has told all.
     complete: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
@@ -110,6 +112,7 @@ impl Machines {
             arms: AtomicU32::new(0),
             used_ns: Mutex::default(),
             monitor_used_ns: Mutex::default(),
+            run: Mutex::default(),
             complete: Arc::new(AtomicBool::new(true)),
             over,
             keeper: Some(keeper),
@@ -271,6 +274,11 @@ impl Machines {
         used.get(agent).copied().flatten()
     }
 
+    /// A run begins: agents keep this text of it beside what they measure.
+    pub(crate) fn keep_with_records(&self, run: String) {
+        *locked(&self.run) = run;
+    }
+
     /// Returns the agents for one arm.
     pub(super) fn hire(&self) -> io::Result<Vec<Box<dyn Agent>>> {
         let arm = self.arms.fetch_add(1, Ordering::Relaxed);
@@ -281,7 +289,8 @@ impl Machines {
         let one = |(at, claimed): (usize, &Command)| {
             let line = claimed.line(arm)?;
             let complete = Arc::clone(&self.complete);
-            Ok(Box::new(Remote::new(line, (arm, at), offsets_ns[at], complete)) as Box<dyn Agent>)
+            let run = locked(&self.run).clone();
+            Ok(Box::new(Remote::new(line, (arm, at), offsets_ns[at], run, complete)) as Box<dyn Agent>)
         };
         self.claimed.iter().enumerate().map(one).collect()
     }

@@ -28,6 +28,8 @@ pub(super) struct Remote {
     at: usize,
     /// Its clock minus ours.
     offset_ns: Option<f64>,
+    /// What it keeps of the run beside its records.
+    run: String,
     /// Every agent of every arm so far has told all.
     complete: Arc<AtomicBool>,
     /// Orders that never reached it.
@@ -49,9 +51,10 @@ impl Remote {
         line: Line,
         (arm, at): (u32, usize),
         offset_ns: Option<f64>,
+        run: String,
         complete: Arc<AtomicBool>,
     ) -> Remote {
-        Remote { line, arm, at, offset_ns, complete, failed: Arc::default() }
+        Remote { line, arm, at, offset_ns, run, complete, failed: Arc::default() }
     }
 }
 
@@ -78,7 +81,8 @@ impl Agent for Remote {
         let theirs: Vec<ShardPlan> = plans.iter().map(theirs).collect();
         self.line.ends(plans.first().map_or(0, |plan| plan.start_ns + plan.arm.phases.end_ns()));
         let arm = self.arm;
-        let begin = RemoteOrder::Begin { arm, begin: Begin::new(&theirs, &[]) };
+        let run = std::mem::take(&mut self.run);
+        let begin = RemoteOrder::Begin { arm, begin: Begin::new(&theirs, &[]), run };
         to.order(&begin).map_err(io::Error::other)?;
         let (told, orders) = channel::<Steer>();
         let failed = Arc::clone(&self.failed);

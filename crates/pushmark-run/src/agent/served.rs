@@ -271,7 +271,7 @@ impl Served {
                 let held = self.claimed(&checked.claim)?;
                 (held.number, held.kept) = (checked.number, Instant::now());
                 match checked.order {
-                    RemoteOrder::Begin { arm, begin } => self.begin(arm, &begin, say)?,
+                    RemoteOrder::Begin { arm, begin, run } => self.begin(arm, &begin, run, say)?,
                     RemoteOrder::Steer { arm, steer } => self.steer(arm, steer)?,
                     RemoteOrder::Watch { arm, order } => self.watch(arm, order, say)?,
                 }
@@ -310,7 +310,8 @@ impl Served {
         held.with_context(|| format!("it knows nothing of {claim}"))
     }
 
-    fn begin(&mut self, arm: u32, begin: &Begin, say: &dyn Fn(&str)) -> anyhow::Result<()> {
+    /// `run`: what is kept of the run beside the records.
+    fn begin(&mut self, arm: u32, begin: &Begin, run: String, say: &dyn Fn(&str)) -> anyhow::Result<()> {
         if self.beside.is_some() {
             bail!("it is a monitor, and drives no clients");
         }
@@ -326,6 +327,7 @@ impl Served {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             shards: first.shards,
             own: plans.iter().map(|plan| plan.shard).collect(),
+            run,
         };
         let voice = self.voice(arm, Some(kept))?;
         let pool = ShardPool::start(plans, &self.cpus, Vec::new(), |_| 0)?;

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use pushmark_cluster::{Spool, wire};
 use pushmark_console::exit::Exit;
 use pushmark_model::agent::{AgentCost, Said};
-use pushmark_model::cluster::{SpoolHead, SpooledPlan};
+use pushmark_model::cluster::{SpoolHead, SpooledPlan, SpooledRun};
 use pushmark_model::draw::{Draw, Purpose};
+use pushmark_model::plan::ArmPlan;
 use pushmark_model::record::Record;
 use pushmark_model::run::{Run, VerdictState};
+use pushmark_model::transport::Transport;
 use pushmark_net::Clock;
 
 use super::reconcile;
@@ -24,6 +26,10 @@ const SHARDS: u32 = 2;
 
 /// Writes the spools of an arm that went well, one for each agent.
 fn spools(folder: &Path, agents: u32) -> Vec<PathBuf> {
+    spools_of(folder, agents, &run_of(&testing::arm()))
+}
+
+fn spools_of(folder: &Path, agents: u32, run: &SpooledRun) -> Vec<PathBuf> {
     let arm = testing::arm();
     let seconds = (arm.phases.end_ns() / 1_000_000_000) as u32;
     let one = |agent: u32| {
@@ -34,6 +40,7 @@ fn spools(folder: &Path, agents: u32) -> Vec<PathBuf> {
             version: "1".into(),
             shards: SHARDS,
             own: own.clone(),
+            run: serde_json::to_string(run).unwrap(),
         };
         let agent = format!("agent-{agent}");
         let head = SpoolHead { claim: "1f-2a".into(), arm: 0, agent, plan: Some(plan) };
@@ -49,6 +56,20 @@ fn spools(folder: &Path, agents: u32) -> Vec<PathBuf> {
         spool.path().to_owned()
     };
     (0..agents).map(one).collect()
+}
+
+/// What its coordinator has told of the run.
+fn run_of(arm: &ArmPlan) -> SpooledRun {
+    SpooledRun {
+        name: "goes-on".into(),
+        started_at: "2026-11-25T20:00:00Z".into(),
+        scenario: serde_json::json!({ "thresholds": { "delivery.missing": "== 0" } }),
+        text: "name = \"goes-on\"\n".into(),
+        thresholds: vec!["delivery.missing == 0".into()],
+        arms: vec![arm.without_words()],
+        server: None,
+        case: None,
+    }
 }
 
 /// A second in which every delivery came.
@@ -92,7 +113,7 @@ fn every_flip_is_told(agents: u32) {
     let whole = whole.unwrap();
     assert_eq!(said, "");
     assert_eq!(whole.arms[0].delivery.as_ref().map(|delivery| delivery.delivered), Some(400));
-    assert!(whole.verdict.reasons.iter().all(|reason| reason.state != VerdictState::Incomplete));
+    assert_eq!((exit_of(&whole), &whole.name[..]), (Exit::Pass, "goes-on"), "{:#?}", whole.verdict.reasons);
     let seed = Clock::realtime();
     println!("seed {seed}, {agents} agents");
     let mut draw = Draw::new(seed, Purpose::Nonce, 0);
@@ -118,9 +139,7 @@ fn every_flip_is_told(agents: u32) {
                     reason.state == VerdictState::Incomplete && reason.seen.contains(&place)
                 };
                 assert!(reasons.any(is_it), "{what}: {:#?}", run.verdict.reasons);
-                // How far two agents' clocks were apart is not known, which is worse.
-                let exit = if agents == 1 { Exit::Incomplete } else { Exit::Invalid };
-                assert_eq!(exit_of(&run), exit, "{what}: {:#?}", run.verdict.reasons);
+                assert_eq!(exit_of(&run), Exit::Incomplete, "{what}: {:#?}", run.verdict.reasons);
             }
         }
     }
@@ -150,4 +169,19 @@ fn a_damaged_copy_beside_a_whole_one_changes_nothing() {
     let (run, said) = made(folder.path());
     assert_eq!(told_by(&run.unwrap()), told_by(&whole.unwrap()));
     assert!(said.contains(&format!("{} is damaged at byte ", copy.display())), "{said}");
+}
+
+/// Its coordinator was lost before the second arm began.
+#[test]
+fn an_arm_without_a_spool_makes_the_run_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    let arm = testing::arm();
+    let mut run = run_of(&arm);
+    run.arms.push(ArmPlan { transport: Transport::LongPoll, ..arm.without_words() });
+    spools_of(folder.path(), 1, &run);
+    let run = made(folder.path()).0.unwrap();
+    let errors: Vec<Option<&str>> = run.arms.iter().map(|arm| arm.error.as_deref()).collect();
+    assert_eq!(errors, [Some("no spool of this arm was given"), None]);
+    assert_eq!(run.arms[1].delivery.as_ref().map(|delivery| delivery.delivered), Some(400));
+    assert_eq!((exit_of(&run), run.started_at), (Exit::Incomplete, "2026-11-25T20:00:00Z".to_owned()));
 }

@@ -109,7 +109,7 @@ pub(crate) fn counted(run: &Value) -> Vec<Vec<f64>> {
 }
 
 /// A server that outlives its coordinator, and a scenario for it. `publish`: more of how to publish.
-fn outliving(bus: &Bus, publish: &str) -> (Running, String) {
+pub(crate) fn outliving(bus: &Bus, publish: &str) -> (Running, String) {
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it").port();
     let server = bus.tool.start(&["serve", "--port", &port.to_string(), "--drop", "1/7", "--dup", "1/11"]);
     until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());

@@ -43,6 +43,7 @@ mod outages;
 mod payloads;
 mod publishing;
 mod pull;
+mod reconcile;
 mod reconnect;
 mod scenario_errors;
 mod scenario_files;
