@@ -75,8 +75,8 @@ fn configuration(users: &[(String, String)]) -> String {
         // Answers go to inboxes: those that the asker has drawn.
         let (publish, subscribe) = match user.as_str() {
             "coordinator" => (
-                r#"["pushmark.who", "pushmark.agent.*"]"#.to_owned(),
-                r#"["pushmark.said.>", "_INBOX.>"]"#.to_owned(),
+                r#"["pushmark.who", "pushmark.agent.*", "pushmark.claim.*"]"#.to_owned(),
+                r#"["pushmark.said.>", "pushmark.claim.*", "_INBOX.>"]"#.to_owned(),
             ),
             name => (
                 format!(r#"["pushmark.who", "pushmark.said.*.{name}"]"#),

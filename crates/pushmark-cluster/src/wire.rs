@@ -5,6 +5,7 @@
 //! | `pushmark.who` | coordinator | asks for every agent's [`Card`](pushmark_model::cluster::Card) |
 //! | `pushmark.agent.NAME` | coordinator | an [`Ask`](pushmark_model::cluster::Ask), answered by an [`Answer`](pushmark_model::cluster::Answer) |
 //! | `pushmark.said.CLAIM.NAME` | agent | its [`Piece`](pushmark_model::cluster::Piece)s |
+//! | `pushmark.claim.CLAIM` | another coordinator | nothing: whether anybody listens tells whether its coordinator lives |
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,11 @@ pub fn agent(name: &str) -> String {
 /// Where an agent sends its pieces.
 pub fn said(claim: &str, name: &str) -> String {
     format!("pushmark.said.{claim}.{name}")
+}
+
+/// Where the coordinator of a claim listens as long as it lives.
+pub fn claim(claim: &str) -> String {
+    format!("pushmark.claim.{claim}")
 }
 
 /// Writes a message.

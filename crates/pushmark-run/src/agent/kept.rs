@@ -12,6 +12,7 @@ use pushmark_cluster::wire::PIECE_MAX;
 use pushmark_cluster::{Access, Bus, is_name, spool_head, spool_named};
 use pushmark_model::cluster::{Answer, Ask, Card, KeptSpool};
 
+use super::gone;
 use super::line::{ask_one, called};
 use super::machines::who;
 
@@ -54,7 +55,7 @@ pub(super) fn part(folder: &Path, agent: &str, file: &str, from: u64) -> anyhow:
 }
 
 /// Copies what all agents on a bus have kept into folders below `into`, one for each claim, and waits for those that
-/// still measure. `wanted`: whether a claim is; `say` tells people what it waits for. Returns the folders, by claim.
+/// still measure. Those whose coordinator is gone are free then. `wanted`: whether a claim is; `say` tells people what it waits for. Returns the folders, by claim.
 ///
 /// # Errors
 /// Fails if the bus cannot be reached, an agent fails, or nothing is kept.
@@ -65,13 +66,14 @@ pub fn collect(
     say: &dyn Fn(&str),
 ) -> anyhow::Result<BTreeMap<String, PathBuf>> {
     let bus = Bus::connect(access, "pushmark runs reconcile")?;
-    let agents: Vec<Card> = who(&bus)?.into_iter().filter(|card| card.beside.is_none()).collect();
+    let cards = who(&bus)?;
+    let agents: Vec<&Card> = cards.iter().filter(|card| card.beside.is_none()).collect();
     if agents.is_empty() {
         bail!("no agent waits there");
     }
     let mut folders = BTreeMap::new();
     let mut unwanted = Vec::new();
-    for card in &agents {
+    for card in agents.iter().copied() {
         let (kept, others) = over(&bus, card, wanted, say)?;
         unwanted.extend(others);
         for (number, kept) in kept.into_iter().enumerate() {
@@ -98,6 +100,7 @@ pub fn collect(
             ),
         }
     }
+    folders.keys().for_each(|claim| gone::free(&bus, &cards, claim));
     Ok(folders)
 }
 

@@ -3,12 +3,13 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use pushmark_cluster::clock::{Interval, Prober};
-use pushmark_cluster::{Access, Bus, Signer, hostname, machine, wire};
+use pushmark_cluster::{Access, Bus, Heard, Signer, hostname, machine, wire};
 use pushmark_model::cluster::{Answer, Ask, Card, Terms, VERSION};
 use pushmark_model::monitor::Offered;
 use pushmark_net::Clock;
@@ -80,6 +81,8 @@ impl Machines {
         let monitor = chosen_monitor(&cards, wanted)?;
         let agents = chosen(cards, wanted, monitor.is_some())?;
         let signer = Arc::new(signer);
+        // Before anything is claimed, so that no other takes its place.
+        let alive = bus.subscribe(&[wire::claim(claim)])?;
         let mut claimed: Vec<Command> = Vec::new();
         let count = agents.len();
         for card in agents.into_iter().chain(monitor) {
@@ -101,7 +104,7 @@ impl Machines {
         let prober = Prober::start(claimed.iter().map(|one| one.card.probe).collect())?;
         let over = Arc::new(AtomicBool::new(false));
         let names = claimed.iter().map(|one| one.card.name.clone()).collect();
-        let keeper = keep(Arc::clone(&bus), claim.to_owned(), names, Arc::clone(&over))?;
+        let keeper = keep(Arc::clone(&bus), claim.to_owned(), names, alive, Arc::clone(&over))?;
         let monitor = claimed.split_off(count).pop();
         let machines = Machines {
             bus,
@@ -343,14 +346,17 @@ fn release(bus: &Bus, name: &str, claim: &str, complete: bool) {
     let _ = ask_one(bus, name, &Ask::Release { claim: claim.to_owned(), complete });
 }
 
+/// A thread that gives signs of life. `alive`: that it listens tells others that its coordinator lives.
 fn keep(
     bus: Arc<Bus>,
     claim: String,
     names: Vec<String>,
+    alive: Receiver<Heard>,
     over: Arc<AtomicBool>,
 ) -> io::Result<std::thread::JoinHandle<()>> {
     std::thread::Builder::new().name("keeper".into()).spawn(move || {
         while !over.load(Ordering::Relaxed) {
+            alive.try_iter().for_each(drop);
             let keep = wire::encode(&Ask::Keep { claim: claim.clone() });
             names.iter().for_each(|name| bus.publish(wire::agent(name), keep.clone()));
             std::thread::park_timeout(KEEP_EVERY);

@@ -18,10 +18,12 @@
 //! | `offers.rs` | the servers that a monitor starts |
 //! | `voice.rs` | what they say: into a spool, then on the bus |
 //! | `kept.rs` | spools of lost runs, listed by agents and collected from them |
+//! | `gone.rs` | agents set free of a coordinator that is gone |
 
 mod beside;
 mod crew;
 mod driver;
+mod gone;
 mod hired;
 mod kept;
 mod line;

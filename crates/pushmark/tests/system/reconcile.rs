@@ -5,8 +5,8 @@ use std::process::Command;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::machines::{Bus, outliving};
-use crate::tool::{Ended, Running, Tool, end, until};
+use crate::machines::{Bus, SCENARIO, outliving};
+use crate::tool::{Ended, Running, Tool, end};
 
 /// The value of a secret.
 const TOKEN: &str = "do-not-write-this-token";
@@ -100,6 +100,24 @@ fn a_run_from_spools_has_the_name_the_scenario_and_the_thresholds_of_a_whole_one
         assert_eq!((ended.code, over.code), codes, "{name}\n{}", over.out);
         let kept = bus.tool.all_text("kept-a") + &bus.tool.all_text("kept-b");
         assert!(!kept.contains(TOKEN) && !kept.contains("quite-secret"), "{kept}");
-        until("the agents are free", || busy(&bus).is_empty());
+        assert_eq!(busy(&bus), [""; 0], "{name}");
     }
+}
+
+/// It stands still until another has collected what its agents have kept, and then goes on with them.
+#[test]
+fn a_coordinator_that_lives_keeps_its_agents() {
+    let Some(bus) = bus() else { return };
+    let tool = Tool::new();
+    let mut running = Running::of(measuring(&bus, &tool, SCENARIO));
+    running.wait_for("measure");
+    running.signal(Signal::STOP);
+    let other = collected(&bus, "over").measured();
+    assert_eq!(busy(&bus).len(), 2, "{other:#?}");
+    running.signal(Signal::CONT);
+    running.end().measured();
+    let run = tool.run_json("out");
+    let reasons = run["verdict"]["reasons"].as_array().expect("reasons");
+    assert!(reasons.iter().all(|reason| reason["state"] != "incomplete"), "{reasons:#?}");
+    assert_eq!(busy(&bus), [""; 0]);
 }
