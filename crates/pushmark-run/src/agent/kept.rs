@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use pushmark_cluster::wire::PIECE_MAX;
 use pushmark_cluster::{Access, Bus, is_name, spool_head, spool_named};
+use pushmark_console::exit::{Ending, Exit};
 use pushmark_model::cluster::{Answer, Ask, Card, KeptSpool};
 
 use super::gone;
@@ -58,7 +59,8 @@ pub(super) fn part(folder: &Path, agent: &str, file: &str, from: u64) -> anyhow:
 /// still measure. Those whose coordinator is gone are free then. `wanted`: whether a claim is; `say` tells people what it waits for. Returns the folders, by claim.
 ///
 /// # Errors
-/// Fails if the bus cannot be reached, an agent fails, or nothing is kept.
+/// Fails if the bus cannot be reached, an agent fails, nothing is kept, or `into` cannot be written. The last has the
+/// exit code of a wrong argument.
 pub fn collect(
     access: &Access,
     into: &Path,
@@ -82,7 +84,7 @@ pub fn collect(
                 bail!("{} names a claim {:?}", called(card), kept.claim);
             }
             let folder = into.join(&kept.claim);
-            fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
             copy(&bus, card, &kept, &folder.join(format!("{}-{number}.spool", card.name)))?;
             folders.insert(kept.claim, folder);
         }
@@ -130,7 +132,7 @@ fn over(
 }
 
 fn copy(bus: &Bus, card: &Card, kept: &KeptSpool, path: &Path) -> anyhow::Result<()> {
-    let mut copy = File::create(path).with_context(|| path.display().to_string())?;
+    let mut copy = File::create(path).map_err(|error| unwritable(path, &error))?;
     let mut from = 0;
     while from < kept.bytes {
         let ask = Ask::Part { file: kept.file.clone(), from };
@@ -139,11 +141,15 @@ fn copy(bus: &Bus, card: &Card, kept: &KeptSpool, path: &Path) -> anyhow::Result
             Answer::Refused(why) => bail!("{} refuses: {why}", called(card)),
             _ => bail!("{} has {from} of {} bytes of {}", called(card), kept.bytes, kept.file),
         };
-        copy.write_all(&bytes)?;
+        copy.write_all(&bytes).map_err(|error| unwritable(path, &error))?;
         from += bytes.len() as u64;
     }
-    copy.sync_data()?;
-    Ok(())
+    copy.sync_data().map_err(|error| unwritable(path, &error))
+}
+
+/// A folder here that takes no copies: another one must be named, whatever the bus does.
+fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
+    Ending::error(Exit::Usage, format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -121,3 +121,17 @@ fn a_coordinator_that_lives_keeps_its_agents() {
     assert!(reasons.iter().all(|reason| reason["state"] != "incomplete"), "{reasons:#?}");
     assert_eq!(busy(&bus), [""; 0]);
 }
+
+#[test]
+fn results_that_cannot_be_written_are_a_wrong_argument_either_way() {
+    let Some(bus) = bus() else { return };
+    bus.tool.write("file", "");
+    bus.tool.run(&["runs", "-o", "file/results", "reconcile", "kept-a"]).expect(2).says(&["-o file/results"]);
+    collected(&bus, "file/results").expect(2).says(&["-o file/results"]);
+    // The spools have a folder of their own in it.
+    let (_server, scenario) = outliving(&bus, "");
+    lose(&bus, &Tool::new(), &scenario);
+    std::fs::create_dir(bus.tool.path("results")).expect("a folder");
+    bus.tool.write("results/spools", "");
+    collected(&bus, "results").expect(2).says(&["results/spools"]);
+}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use pushmark_console::exit::{Ending, Exit};
-use pushmark_console::output::{Format, note, print};
+use pushmark_console::output::{Format, can_keep, note, print};
 use pushmark_model::run::RunFiles;
 use pushmark_run::agent::collect;
 use pushmark_run::reconcile;
@@ -40,17 +40,21 @@ pub struct ReconcileArgs {
 /// Makes a run of each claim, keeps it under the results and prints it.
 ///
 /// # Errors
-/// Fails if a folder has no spool, no bus can be reached, or a run cannot be kept.
+/// Fails if the results cannot be written, a folder has no spool, no bus can be reached, or a run cannot be kept. The
+/// error has the exit code.
 pub(super) fn run(results: &Path, asked: &ReconcileArgs) -> anyhow::Result<Exit> {
     let wrong = |error: anyhow::Error| Ending::error(Exit::Usage, format!("{error:#}"));
+    can_keep(&reconcile::place(results, &format!("tried-{}", std::process::id())))?;
     let folders = match asked.access.access() {
         Some(access) => {
             let is_new = |claim: &str| !is_there(&reconcile::place(results, claim));
             let wanted = |claim: &str| is_new(claim) && asked.claim.as_ref().is_none_or(|name| name == claim);
             let collected = collect(&access, &results.join(SPOOLS), &wanted, &|text| note(text));
-            let collected =
-                collected.map_err(|error| Ending::error(Exit::Unreachable, format!("{error:#}")))?;
-            collected.into_values().collect()
+            let unreachable = |error: anyhow::Error| match error.downcast_ref::<Ending>() {
+                Some(_) => error,
+                None => Ending::error(Exit::Unreachable, format!("{error:#}")),
+            };
+            collected.map_err(unreachable)?.into_values().collect()
         }
         None => asked.folders.clone(),
     };
