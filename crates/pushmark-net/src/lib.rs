@@ -10,6 +10,7 @@
 
 mod blocking;
 pub mod clock;
+mod datagram;
 #[allow(unsafe_code)]
 pub mod files;
 pub mod limits;
@@ -35,6 +36,7 @@ pub mod wheel;
 
 pub use blocking::Blocking;
 pub use clock::{Clock, Nanos, sleep_until};
+pub use datagram::{Datagram, Datagrams};
 pub use files::FdChannel;
 pub use listener::Listener;
 pub use poller::{Batch, Poller, set_timer_slack_1ns};

@@ -1,5 +1,6 @@
 //! The datagrams. One thread of a coordinator probes all agents ten times a second; one thread of an agent
-//! answers all who ask, with as many bytes as it was asked with. Where datagrams do not get through, the same bytes
+//! answers all who ask, with as many bytes as it was asked with. Arrivals at both ends are those in the kernel, so
+//! that a thread that is woken late widens no interval. Where datagrams do not get through, the same bytes
 //! go over a TCP connection: its delays are longer, so the bounds are wider, and as certain.
 
 use std::io::{self, Read as _, Write as _};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pushmark_net::Clock;
+use pushmark_net::{Clock, Datagram as Came, Datagrams};
 
 use super::interval::{Exchange, Interval, interval};
 
@@ -117,7 +118,7 @@ impl Responder {
         let address = socket.local_addr()?;
         socket.set_read_timeout(Some(LOOK))?;
         listener.set_nonblocking(true)?;
-        let datagrams = Worker::start("clock", move |over| respond(&socket, over))?;
+        let datagrams = Worker::start("clock", move |over| respond(Datagrams::of(socket), over))?;
         let connections = Worker::start("clock-tcp", move |over| accept(&listener, over))?;
         Ok(Responder { address, _workers: [datagrams, connections] })
     }
@@ -167,14 +168,14 @@ fn answer(mut peer: TcpStream) {
     }
 }
 
-fn respond(socket: &UdpSocket, over: &AtomicBool) {
+fn respond(mut socket: Datagrams, over: &AtomicBool) {
     let mut bytes = [0; 2 * LENGTH];
     while !over.load(Ordering::Relaxed) {
-        let Ok((read, from)) = socket.recv_from(&mut bytes) else { continue };
-        let heard = Clock::now();
-        if let Some(asked) = Datagram::read(&bytes[..read]) {
+        let Ok(Came { length, from, arrived: heard }) = socket.receive(&mut bytes) else { continue };
+        if let Some(asked) = Datagram::read(&bytes[..length]) {
             // A lost answer is a lost probe.
-            let _ = socket.send_to(&Datagram { heard, answered: Clock::now(), ..asked }.write(), from);
+            let answer = Datagram { heard, answered: Clock::now(), ..asked };
+            let _ = socket.socket().send_to(&answer.write(), from);
         }
     }
 }
@@ -201,8 +202,8 @@ impl Prober {
         let socket = UdpSocket::bind((any, 0))?;
         let exchanges = Arc::new(Mutex::new(vec![Vec::new(); of.len()]));
         let connected = Arc::new(Mutex::new(vec![false; of.len()]));
-        let probing = Probing { socket, of, to: Arc::clone(&exchanges), connected: Arc::clone(&connected) };
-        let worker = Worker::start("clocks", move |over| probing.run(over))?;
+        let probing = Probing { of, to: Arc::clone(&exchanges), connected: Arc::clone(&connected) };
+        let worker = Worker::start("clocks", move |over| probing.run(Datagrams::of(socket), over))?;
         Ok(Prober { exchanges, connected, _worker: worker })
     }
 
@@ -236,15 +237,14 @@ impl Prober {
 
 /// What the thread of a prober works with.
 struct Probing {
-    socket: UdpSocket,
     of: Vec<SocketAddr>,
     to: Arc<Mutex<Vec<Vec<Exchange>>>>,
     connected: Arc<Mutex<Vec<bool>>>,
 }
 
 impl Probing {
-    fn run(&self, over: &AtomicBool) {
-        let Probing { socket, of, .. } = self;
+    fn run(&self, mut socket: Datagrams, over: &AtomicBool) {
+        let of = &self.of;
         let mut bytes = [0; 2 * LENGTH];
         let began = Clock::now();
         let mut due = began;
@@ -260,7 +260,7 @@ impl Probing {
                     let ask =
                         Datagram { agent: agent as u32, number, sent: Clock::now(), heard: 0, answered: 0 };
                     // A probe that cannot be sent is one that got lost.
-                    let _ = socket.send_to(&ask.write(), address);
+                    let _ = socket.socket().send_to(&ask.write(), address);
                 }
             }
             if !looked && Clock::now() > began + DATAGRAMS_FOR_NS {
@@ -268,15 +268,14 @@ impl Probing {
                 connections.extend(self.connect_to_the_silent());
             }
             let wait = due.saturating_sub(Clock::now()).clamp(1_000, later_ns);
-            if socket.set_read_timeout(Some(Duration::from_nanos(wait))).is_err() {
+            if socket.socket().set_read_timeout(Some(Duration::from_nanos(wait))).is_err() {
                 return;
             }
-            let Ok((read, from)) = socket.recv_from(&mut bytes) else { continue };
-            let received = Clock::now();
-            let Some(answer) = Datagram::read(&bytes[..read]) else { continue };
+            let Ok(Came { length, from, arrived }) = socket.receive(&mut bytes) else { continue };
+            let Some(answer) = Datagram::read(&bytes[..length]) else { continue };
             // Late answers bound the offset as well as any; they only bound it less.
             if of.get(answer.agent as usize) == Some(&from) {
-                keep(&self.to, answer, received);
+                keep(&self.to, answer, arrived);
             }
         }
     }
