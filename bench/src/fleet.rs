@@ -89,7 +89,7 @@ fn planned(arm: &ArmPlan, agents: u32) -> anyhow::Result<usize> {
         };
         clients += arm.share_of(shard, agents, None);
         let terms = Terms { challenge: [0; 16], seal_to: SealKey::draw().public() };
-        let order = RemoteOrder::Begin { arm: 0, begin: Begin::new(&[plan], &[]) };
+        let order = RemoteOrder::Begin { arm: 0, begin: Begin::new(&[plan], &[]), run: String::new() };
         let signed = signer.sign(&format!("agent-{shard}"), "bench", terms, 1, &order)?;
         bytes += wire::encode(&signed).len();
     }
