@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
+
 use crate::tool::{self, Running, Tool, arms, end, have, nats_server, root, until, whole};
 
 /// Returns all files below a folder.
@@ -162,6 +164,16 @@ fn each_machine_may_say_only_what_is_its_own() {
     let done = tool.run_json("out");
     whole(&arms(&done)[0]);
     assert_eq!(arms(&done)[0]["agents"].as_array().map(Vec::len), Some(2));
+    // A coordinator is killed. Another one with its login collects what was kept, and sets all machines free.
+    let words = with(&["run", "s.toml", "--sign-key", "keys/team.key", "-o", "lost"], "coordinator");
+    let mut lost = tool.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    lost.wait_for("measure");
+    lost.signal(Signal::KILL);
+    let words = with(&["runs", "-o", "made", "reconcile"], "coordinator");
+    tool.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).never_panicked().measured();
+    let words = with(&["agents", "--json"], "coordinator");
+    let listed = tool.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).expect(0);
+    assert!(listed.out.contains("\"a\"") && !listed.out.contains("\"busy\""), "{listed:#?}");
     // Who has an agent's login cannot give orders, and cannot pass for another.
     run("a", "none").expect(3);
     let words = with(&agent("c"), "a");
