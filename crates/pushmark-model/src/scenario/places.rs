@@ -179,7 +179,7 @@ impl Use {
                 &["channel", "message", "message.length", "port", "secret.NAME", "uuid", "seq"]
             }
             Use::FeedRequest => &["feed", "port", "secret.NAME"],
-            Use::FeedOpen => &["channels", "feed", "port", "secret.NAME"],
+            Use::FeedOpen => &["channels", "feed", "port", "secret.NAME", "uuid", "seq"],
             Use::PublisherCommand => &["port", "secret.NAME"],
             Use::Command => &["port", "log", "secret.NAME"],
         }

@@ -151,7 +151,8 @@ fn what_a_feed_cannot_be_is_said() {
     let without = "transports = [\"sse\"]\n[target.subscribe]\nsse = \"http://127.0.0.1:1/s?c={channel}\"\n";
     let posts = "[target.publish]\nurl = \"http://127.0.0.1:1/p\"\n[publisher]\nover = \"websocket\"\n";
     says(&format!("{without}{posts}"), &["has no `websocket` to publish over", "text ="]);
-    let feeds = "[target.publish]\nwebsocket = { url = \"ws://127.0.0.1:1/w\" }\n";
+    let feeds =
+        "[target.publish]\nwebsocket = { url = \"ws://127.0.0.1:1/w\" }\n[publisher]\nover = \"post\"\n";
     says(&format!("{without}{feeds}"), &["no `url` to post messages to", "publisher.over"]);
     let silent = "[target.publish]\nwebsocket = { url = \"ws://127.0.0.1:1/w\", text = \"hello\" }\n[publisher]\nover = \"websocket\"\n";
     says(&format!("{without}{silent}"), &["must contain {message}"]);

@@ -1623,7 +1623,7 @@ sse = { url = "http://h/", after_open = ["x"] }"#,
        ·                                           ╰── found `after_open`
        ╰────
       help: accepted: `url`, `method`, `body`, `steps`, `ready`, `ends`,
-            `headers`
+            `ignore`, `headers`
     "##);
 }
 
