@@ -189,6 +189,9 @@ pub(super) fn start_foreign(registry: &Registry, loaded: &Loaded) -> anyhow::Res
     let plan = &loaded.plan;
     let target = Target::new(loaded, registry)?;
     let first = plan.arms.first().context("a scenario has a transport")?;
+    if let Some(row) = &loaded.server {
+        build::ensure(registry, row, &mut |line| note(line))?;
+    }
     let up = target.bring_up(first, &[]).map_err(unreachable)?;
     let name = if loaded.scenario.name.is_empty() { target.name() } else { &loaded.scenario.name };
     let lacks = loaded.server.as_ref().map_or(&[][..], |server| &server.lacks);
