@@ -97,7 +97,7 @@ fn told_by(run: &Run) -> serde_json::Value {
     serde_json::json!([arms, verdict, thresholds])
 }
 
-/// Makes the run of a folder. Returns it, or why there is none, and what was said.
+/// Reconciles a folder of spools. Returns the run or the error, and the lines that were printed.
 fn made(folder: &Path) -> (Result<Run, String>, String) {
     let said = RefCell::new(String::new());
     let say = |text: &str| said.borrow_mut().push_str(&format!("{text}\n"));
